@@ -1,0 +1,61 @@
+# slip_layer(NAME [LAYERS ...] [LIBRARIES ...] [TEST_LAYERS ...])
+#   The folder that calls it becomes the static library slip_NAME: every *.cc beside the call, tests, fuzz targets and
+#   main.cc excepted. LAYERS are the slip_* libraries it may include, LIBRARIES come from outside, TEST_LAYERS
+#   are slip_* libraries that only its tests include.
+#   Tests (*_test.cc) become one program, NAME_test; each *_fuzz.cc one libFuzzer program.
+
+add_library(slip_flags INTERFACE)
+target_compile_features(slip_flags INTERFACE cxx_std_20)
+# Designated initialisers name what differs from the defaults; the fields left out are meant to be left out.
+target_compile_options(slip_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+                                            -Wno-missing-field-initializers)
+target_include_directories(slip_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
+if(SLIP_SANITIZE)
+  target_compile_options(slip_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+                                              -fno-omit-frame-pointer)
+  target_link_options(slip_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(SLIP_BUILD_FUZZERS)
+  # Coverage for every layer; only the fuzz programs link libFuzzer's main.
+  target_compile_options(slip_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(slip_layer name)
+  cmake_parse_arguments(ARG "" "" "LAYERS;LIBRARIES;TEST_LAYERS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+
+  list(TRANSFORM ARG_LAYERS PREPEND slip_)
+  if(sources)
+    add_library(slip_${name} STATIC ${sources})
+    target_link_libraries(slip_${name} PUBLIC slip_flags ${ARG_LAYERS} ${ARG_LIBRARIES})
+  else()
+    add_library(slip_${name} INTERFACE)
+    target_link_libraries(slip_${name} INTERFACE slip_flags ${ARG_LAYERS} ${ARG_LIBRARIES})
+  endif()
+
+  if(SLIP_BUILD_TESTS AND tests)
+    slip_test(${name}_test SOURCES ${tests} LAYERS ${name} ${ARG_TEST_LAYERS})
+  endif()
+  if(SLIP_BUILD_FUZZERS)
+    foreach(fuzzer ${fuzzers})
+      get_filename_component(program ${fuzzer} NAME_WE)
+      add_executable(${program} ${fuzzer})
+      target_link_libraries(${program} PRIVATE slip_${name} -fsanitize=fuzzer)
+    endforeach()
+  endif()
+endfunction()
+
+# slip_test(PROGRAM SOURCES ... LAYERS ...)   one GoogleTest program; every TEST is one ctest case
+function(slip_test program)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LAYERS" ${ARGN})
+  list(TRANSFORM ARG_LAYERS PREPEND slip_)
+  add_executable(${program} ${ARG_SOURCES})
+  target_link_libraries(${program} PRIVATE ${ARG_LAYERS} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${program} PRIVATE SLIP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,31 @@
+// One request from prompt tokens to text, on an engine of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/drafting.h"
+#include "app/model_session.h"
+#include "engine/request.h"
+
+namespace slip {
+
+struct Answer {
+  std::string text;             // without the stop token
+  std::vector<TokenId> tokens;  // with it
+  Finish finish;
+};
+
+// Runs `request` to its end, or until Ctrl-C. Text goes to stdout as it arrives if `is_streamed`; a
+// stdout that cannot be written ends the answer. Throws Error for a request that the engine refuses
+// and for one that ends with an error.
+Answer answer(const ModelSession& session, const Drafting& drafting, const GenerateRequest& request,
+              bool is_streamed);
+
+// Of the answer, once it is finished; 0 where there is nothing to divide by.
+double prefill_tokens_per_second(const SequenceStats& stats);
+double decode_tokens_per_second(
+    const SequenceStats& stats);  // the first token belongs to the prefill
+double tokens_per_step(const SequenceStats& stats);
+
+}  // namespace slip

@@ -1,0 +1,176 @@
+#include "app/command_line.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/testing/random_model.h"
+#include "io/testing/expect_error.h"
+#include "io/testing/temporary_folder.h"
+
+namespace slip {
+namespace {
+
+const std::string kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
+
+int run(std::vector<std::string> arguments) {
+  std::vector<const char*> argv = {"slipstream"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return run_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+// What a user may get wrong, and words that the one sentence has to contain.
+struct Mistake {
+  const char* name;
+  std::vector<std::string> arguments;
+  ErrorCode code;
+  const char* words;
+};
+
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
+
+using enum ErrorCode;
+const std::vector<Mistake> kMistakes = {
+    {"NoCommand", {}, kInvalidArgument, "subcommand is required"},
+    {"UnknownCommand", {"dance"}, kInvalidArgument, "dance"},
+    {"UnknownFlag",
+     {"generate", "--model", kModel, "--prompt", "x", "--fast"},
+     kInvalidArgument,
+     "--fast"},
+    {"NoModel", {"generate", "--prompt", "x"}, kInvalidArgument, "--model"},
+    {"NoPrompt", {"generate", "--model", kModel}, kInvalidArgument, "--prompt"},
+    {"TwoPrompts",
+     {"generate", "--model", kModel, "--prompt", "x", "--prompt-file", "y"},
+     kInvalidArgument,
+     "--prompt"},
+    {"EmptyPrompt", {"generate", "--model", kModel, "--prompt", ""}, kInvalidArgument, "empty"},
+    {"MissingFolder",
+     {"generate", "--model", "no/such/folder", "--prompt", "x"},
+     kNotFound,
+     "no/such/folder"},
+    {"MissingPromptFile",
+     {"generate", "--model", kModel, "--prompt-file", "no-such-file"},
+     kNotFound,
+     "no-such-file"},
+    {"PromptFileIsAFolder",
+     {"generate", "--model", kModel, "--prompt-file", "/tmp"},
+     kCorruptFile,
+     "/tmp"},
+    {"UnknownDevice",
+     {"generate", "--model", kModel, "--prompt", "x", "--device", "tpu"},
+     kInvalidArgument,
+     "wanted one of: cpu"},
+    {"UnknownSource",
+     {"generate", "--model", kModel, "--prompt", "x", "--draft", "magic"},
+     kInvalidArgument,
+     "none, mtp, copy, auto"},
+    {"DepthTooLarge",
+     {"generate", "--model", kModel, "--prompt", "x", "--depth", "32"},
+     kInvalidArgument,
+     "32"},
+    {"DepthNoNumber",
+     {"generate", "--model", kModel, "--prompt", "x", "--depth", "deep"},
+     kInvalidArgument,
+     "deep"},
+    {"NegativeMaxTokens",
+     {"generate", "--model", kModel, "--prompt", "x", "--max-tokens", "-1"},
+     kInvalidArgument,
+     "-1"},
+    {"NegativeSeed",
+     {"generate", "--model", kModel, "--prompt", "x", "--seed", "-1"},
+     kInvalidArgument,
+     "-1"},
+    {"MoreThanTheContext",
+     {"generate", "--model", kModel, "--prompt", "x", "--context", "100", "--max-tokens", "1000"},
+     kInsufficientMemory,
+     "100"},
+    {"ContextBeyondTheModel",
+     {"generate", "--model", kModel, "--prompt", "x", "--context", "1000000"},
+     kInvalidArgument,
+     "262144"},
+    {"TooManyThreads",
+     {"generate", "--model", kModel, "--prompt", "x", "--threads", "257"},
+     kInvalidArgument,
+     "257"},
+    {"UnknownKernels",
+     {"generate", "--model", kModel, "--prompt", "x", "--kernels", "mmx"},
+     kInvalidArgument,
+     "mmx"},
+    {"NoTokens", {"logits", "--model", kModel, "--out", "x"}, kInvalidArgument, "--tokens"},
+    {"TokenNoNumber",
+     {"logits", "--model", kModel, "--tokens", "1,two", "--out", "x"},
+     kInvalidArgument,
+     "two"},
+    {"TokenOutsideTheVocabulary",
+     {"logits", "--model", kModel, "--tokens", "8192", "--out", "x"},
+     kInvalidArgument,
+     "8191"},
+    {"NegativeToken",
+     {"logits", "--model", kModel, "--tokens=-1", "--out", "x"},
+     kInvalidArgument,
+     "-1"},
+    {"FromBeyondTheEnd",
+     {"logits", "--model", kModel, "--tokens", "1,2", "--from", "2", "--out", "x"},
+     kInvalidArgument,
+     "--from"},
+    {"ThirtyThreeRows",
+     {"logits", "--model", kModel, "--tokens", "1,2", "--rows", "33", "--out", "x"},
+     kInvalidArgument,
+     "33"},
+    {"RowsWithDraftHead",
+     {"logits", "--model", kModel, "--tokens", "1,2", "--rows", "2", "--mtp", "--out", "x"},
+     kInvalidArgument,
+     "--rows 1"},
+    {"OutCannotBeWritten",
+     {"logits", "--model", kModel, "--tokens", "1,2", "--out", "no/such/folder/x"},
+     kInvalidArgument,
+     "no/such/folder"},
+    {"MissingReference",
+     {"compare", "--model", kModel, "--prompt", "x", "--reference", "no-such-file"},
+     kNotFound,
+     "no-such-file"},
+};
+
+class CommandLineMistake : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(CommandLineMistake, IsRefusedWithOneSentence) {
+  EXPECT_TRUE(
+      testing::fails_with(GetParam().code, GetParam().words, [] { run(GetParam().arguments); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CommandLineMistake, ::testing::ValuesIn(kMistakes),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(CommandLine, PrintsItsVersion) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run({"--version"}), 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "slipstream " SLIP_VERSION "\n");
+}
+
+TEST(CommandLine, HelpNamesEveryCommand) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run({"--help"}), 0);
+  const std::string help = ::testing::internal::GetCapturedStdout();
+  for (const char* command : {"generate", "compare", "logits"})
+    EXPECT_NE(help.find(command), std::string::npos) << command;
+}
+
+TEST(CommandLine, RefusesTheDraftHeadOfAModelWithoutOne) {
+  const RandomModelFolder folder({.has_draft_head = false});
+  const std::string out = (folder.path() / "out").string();
+  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "no draft head", [&] {
+    run({"logits", "--model", folder.path().string(), "--tokens", "1,2", "--mtp", "--out", out});
+  }));
+}
+
+TEST(CommandLine, RefusesChatWithoutATemplate) {
+  const testing::TemporaryFolder folder;
+  std::filesystem::copy(kModel, folder.path(), std::filesystem::copy_options::recursive);
+  std::filesystem::remove(folder.path() / "chat_template.jinja");
+  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "chat_template.jinja", [&] {
+    run({"generate", "--model", folder.path().string(), "--chat", "--prompt", "x"});
+  }));
+}
+
+}  // namespace
+}  // namespace slip

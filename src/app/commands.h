@@ -1,0 +1,14 @@
+// The commands of the program. Each returns the exit status; what goes wrong is thrown as Error.
+#pragma once
+
+#include "app/options.h"
+
+namespace slip {
+
+int run_generate(const GenerateOptions& options);
+int run_compare(const CompareOptions& options);
+int run_logits(const LogitsOptions& options);
+
+inline constexpr int kExitInterrupted = 130;  // as a shell reports Ctrl-C
+
+}  // namespace slip

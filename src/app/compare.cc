@@ -1,0 +1,137 @@
+// slipstream compare: the same prompt with plain decoding and with drafts. Shows that the answers
+// are the same and what the drafts gained.
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "app/answer.h"
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/line_diff.h"
+#include "io/json_file.h"
+
+namespace slip {
+
+namespace {
+
+constexpr size_t kShownLinesMax = 6;  // of each side of the comparison with the reference
+
+// Runs of one way of decoding. All give the same tokens; the times differ.
+struct Arm {
+  std::string label;
+  Drafting drafting;
+  std::vector<Answer> answers;
+};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double median_of(const Arm& arm, double (*figure)(const SequenceStats&)) {
+  std::vector<double> values;
+  for (const Answer& run : arm.answers) values.push_back(figure(run.finish.stats));
+  return median(values);
+}
+
+std::string describe_accepted(const Arm& arm) {
+  const SequenceStats& stats = arm.answers.front().finish.stats;
+  std::string text;
+  for (size_t i = 0; i < arm.drafting.chooser->sources().size(); ++i) {
+    text += (text.empty() ? "" : ", ") + std::string(arm.drafting.chooser->sources()[i]->name()) +
+            " " + std::to_string(stats.accepted_by_source[i]);
+  }
+  return text.empty() ? "-" : text + " of " + std::to_string(stats.drafted) + " drafted";
+}
+
+void print_table(const Arm& plain, const Arm& drafted) {
+  std::printf("\n%-18s %10s %10s %8s  %s\n", "", "tokens/s", "tok/step", "steps",
+              "accepted by source");
+  for (const Arm* arm : {&plain, &drafted}) {
+    std::printf("%-18s %10.0f %10.2f %8d  %s\n", arm->label.c_str(),
+                median_of(*arm, decode_tokens_per_second), median_of(*arm, tokens_per_step),
+                arm->answers.front().finish.stats.steps, describe_accepted(*arm).c_str());
+  }
+  const double gain =
+      median_of(drafted, decode_tokens_per_second) / median_of(plain, decode_tokens_per_second);
+  std::printf(
+      "\nDrafts made this answer %.2f times as fast (medians of %zu runs each, taken in turns).\n",
+      gain, plain.answers.size());
+  std::printf("Prompt: %d tokens, read at %.0f tokens/s. Answer: %d tokens.\n",
+              plain.answers.front().finish.stats.prompt_tokens,
+              median_of(plain, prefill_tokens_per_second),
+              plain.answers.front().finish.stats.completion_tokens);
+}
+
+// True when every run of both arms gave the same tokens.
+bool check_same(const Arm& plain, const Arm& drafted) {
+  const std::vector<TokenId>& wanted = plain.answers.front().tokens;
+  for (const Arm* arm : {&plain, &drafted}) {
+    for (const Answer& run : arm->answers) {
+      if (run.tokens == wanted) continue;
+      const auto at =
+          std::mismatch(wanted.begin(), wanted.end(), run.tokens.begin(), run.tokens.end()).first;
+      std::printf("DIFFERENT: a run of \"%s\" leaves plain decoding at token %td.\n",
+                  arm->label.c_str(), at - wanted.begin());
+      return false;
+    }
+  }
+  std::printf("Same tokens: all %zu runs gave the same %zu tokens.\n",
+              plain.answers.size() + drafted.answers.size(), wanted.size());
+  return true;
+}
+
+void print_lines(const char* heading, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  std::printf("  %s\n", heading);
+  for (size_t i = 0; i < std::min(lines.size(), kShownLinesMax); ++i)
+    std::printf("    %s\n", lines[i].c_str());
+  if (lines.size() > kShownLinesMax)
+    std::printf("    ... and %zu more\n", lines.size() - kShownLinesMax);
+}
+
+void print_reference(const std::string& path, const std::string& text) {
+  const LineDiff diff = diff_lines(read_text_file(path), text);
+  std::printf("\nAgainst %s: %d of %d lines are as they should be.\n", path.c_str(), diff.n_equal,
+              diff.n_wanted);
+  if (diff.is_equal()) return;
+  print_lines("Expected, but not in the answer:", diff.missing);
+  print_lines("In the answer, but not expected:", diff.extra);
+  std::printf("  These are mistakes of the model; drafts do not change a token of it.\n");
+}
+
+}  // namespace
+
+int run_compare(const CompareOptions& options) {
+  const ModelSession session = load_session(options.generate.model);
+  // A wrong path should not show after a minute of work.
+  if (!options.reference.empty()) read_text_file(options.reference);
+  Arm drafted{.label = "--draft " + options.generate.draft.source,
+              .drafting = make_drafting(options.generate.draft, *session.runner)};
+  Arm plain{.label = "plain decoding",
+            .drafting = make_drafting({.source = "none"}, *session.runner)};
+  GenerateRequest request{.prompt = read_prompt(session, options.generate.prompt),
+                          .stop_ids = session.stop_ids,
+                          .seed = options.generate.seed};
+  request.max_tokens = resolve_max_tokens(session.runner->info(), request.prompt.size(),
+                                          options.generate.max_tokens);
+
+  for (int32_t run = 0; run < options.n_runs; ++run) {
+    for (Arm* arm : {&drafted, &plain}) {
+      const bool is_first = run == 0 && arm == &drafted;
+      arm->answers.push_back(answer(session, arm->drafting, request, /*is_streamed=*/is_first));
+      if (is_first) std::printf("\n");
+      std::fflush(stdout);
+      if (is_interrupted()) return kExitInterrupted;
+    }
+  }
+  print_table(plain, drafted);
+  const bool is_same = check_same(plain, drafted);
+  if (!options.reference.empty()) print_reference(options.reference, plain.answers.front().text);
+  return is_same ? 0 : 1;
+}
+
+}  // namespace slip

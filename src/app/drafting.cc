@@ -1,0 +1,67 @@
+#include "app/drafting.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/batch.h"
+#include "base/error.h"
+#include "draft/copy_source.h"
+#include "draft/mtp_source.h"
+
+namespace slip {
+
+namespace {
+
+struct DraftRow {
+  std::string_view name;
+  bool copies;
+  bool runs_head;   // where the model has one
+  bool needs_head;  // refused where it has none
+  bool is_adaptive;
+  int32_t depth;  // default of --depth
+};
+
+constexpr std::array kRows = {
+    DraftRow{"none", false, false, false, false, 0},
+    DraftRow{"mtp", false, true, true, false, 3},
+    DraftRow{"copy", true, false, false, false, kDraftTokensMax},
+    DraftRow{"auto", true, true, false, true, kDraftTokensMax},
+};
+
+const DraftRow& find_row(std::string_view name) {
+  std::string known;
+  for (const DraftRow& row : kRows) {
+    if (row.name == name) return row;
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "--draft: found \"" + std::string(name) + "\", wanted one of: " + known);
+}
+
+}  // namespace
+
+Drafting make_drafting(const DraftOptions& options, Runner& runner) {
+  const DraftRow& row = find_row(options.source);
+  if (row.needs_head && !runner.info().has_draft_head) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--draft mtp: this model has no draft head; wanted none, copy or auto");
+  }
+  Drafting drafting;
+  std::vector<std::unique_ptr<DraftSource>> sources;
+  if (row.copies)
+    sources.push_back(std::make_unique<CopySource>(
+        CopyOptions{.sequences_max = 1, .context_tokens_max = runner.info().context_tokens_max}));
+  if (row.runs_head && runner.info().has_draft_head) {
+    sources.push_back(std::make_unique<MtpSource>(runner));
+    drafting.runs_draft_head = true;
+  }
+  const int32_t depth = options.depth > 0 ? options.depth : row.depth;
+  drafting.chooser = std::make_unique<Chooser>(
+      std::move(sources), ChooserOptions{.adaptive = row.is_adaptive, .n_tokens_max = depth});
+  return drafting;
+}
+
+}  // namespace slip

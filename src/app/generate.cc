@@ -1,0 +1,85 @@
+// slipstream generate: one prompt, one answer.
+
+#include <cstdio>
+#include <string>
+
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+
+#include "app/answer.h"
+#include "app/commands.h"
+
+namespace slip {
+
+namespace {
+
+int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+nlohmann::ordered_json accepted_by_source(const Chooser& chooser, const SequenceStats& stats) {
+  nlohmann::ordered_json result = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < chooser.sources().size(); ++i) {
+    result[std::string(chooser.sources()[i]->name())] = stats.accepted_by_source[i];
+  }
+  return result;
+}
+
+void print_json(const Answer& answer, const Chooser& chooser) {
+  const SequenceStats& stats = answer.finish.stats;
+  nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+  for (const TokenId token : answer.tokens) tokens.push_back(static_cast<int32_t>(token));
+  const nlohmann::ordered_json object = {
+      {"text", answer.text},
+      {"tokens", tokens},
+      {"prompt_tokens", stats.prompt_tokens},
+      {"completion_tokens", stats.completion_tokens},
+      {"finish_reason", name(answer.finish.reason)},
+      {"stats",
+       {{"steps", stats.steps},
+        {"drafted", stats.drafted},
+        {"accepted", stats.accepted},
+        {"tokens_per_step", tokens_per_step(stats)},
+        {"accepted_by_source", accepted_by_source(chooser, stats)},
+        {"prefill_tokens_per_second", prefill_tokens_per_second(stats)},
+        {"decode_tokens_per_second", decode_tokens_per_second(stats)},
+        {"time_to_first_token_ms", stats.prefill_ms},
+        {"state_bytes", stats.state_bytes},
+        {"peak_rss_bytes", peak_rss_bytes()}}},
+  };
+  std::printf("%s\n", object.dump(2).c_str());
+}
+
+void print_summary(const Answer& answer) {
+  const SequenceStats& stats = answer.finish.stats;
+  std::fprintf(
+      stderr,
+      "\n[%s] prompt %d tokens at %.0f/s, answer %d tokens at %.0f/s, %.2f tokens per step\n",
+      std::string(name(answer.finish.reason)).c_str(), stats.prompt_tokens,
+      prefill_tokens_per_second(stats), stats.completion_tokens, decode_tokens_per_second(stats),
+      tokens_per_step(stats));
+}
+
+}  // namespace
+
+int run_generate(const GenerateOptions& options) {
+  const ModelSession session = load_session(options.model);
+  const Drafting drafting = make_drafting(options.draft, *session.runner);
+  GenerateRequest request{.prompt = read_prompt(session, options.prompt),
+                          .stop_ids = session.stop_ids,
+                          .seed = options.seed};
+  request.max_tokens =
+      resolve_max_tokens(session.runner->info(), request.prompt.size(), options.max_tokens);
+
+  const Answer result = answer(session, drafting, request, /*is_streamed=*/!options.is_json);
+  if (options.is_json) {
+    print_json(result, *drafting.chooser);
+  } else {
+    print_summary(result);
+  }
+  return result.finish.reason == FinishReason::kCancelled ? kExitInterrupted : 0;
+}
+
+}  // namespace slip

@@ -1,0 +1,44 @@
+#include "app/interrupt.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace slip {
+namespace {
+
+// Signals stay in a child: a raised flag is never lowered.
+TEST(InterruptDeathTest, TheFirstSignalRaisesTheFlag) {
+  EXPECT_EXIT(
+      {
+        catch_interrupts();
+        std::raise(SIGINT);
+        std::exit(is_interrupted() ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(InterruptDeathTest, TheSecondSignalEndsTheProgram) {
+  EXPECT_EXIT(
+      {
+        catch_interrupts();
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        std::exit(0);
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(InterruptDeathTest, AClosedPipeDoesNotKill) {
+  EXPECT_EXIT(
+      {
+        catch_interrupts();
+        std::raise(SIGPIPE);
+        std::exit(is_interrupted() ? 8 : 7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace slip

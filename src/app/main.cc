@@ -1,0 +1,24 @@
+// The `slipstream` program: parses the command line, runs one command, turns an Error into one
+// sentence and an exit status.
+
+#include <cstdio>
+#include <new>
+
+#include "app/command_line.h"
+#include "app/interrupt.h"
+#include "base/error.h"
+#include "base/log.h"
+
+int main(int argc, char** argv) {
+  slip::log::init(slip::log::Level::kWarning);
+  slip::catch_interrupts();
+  try {
+    return slip::run_command_line(argc, argv);
+  } catch (const slip::Error& error) {
+    std::fprintf(stderr, "slipstream: %s\n", error.what());
+    return slip::exit_status(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "slipstream: the system is out of memory\n");
+    return slip::exit_status(slip::ErrorCode::kInsufficientMemory);
+  }
+}

@@ -1,0 +1,130 @@
+#include "app/model_session.h"
+
+#include <algorithm>
+
+#include "app/backends.h"
+#include "base/error.h"
+#include "io/json_file.h"
+#include "model/config_reader.h"
+
+namespace slip {
+
+namespace {
+
+Tokenizer load_tokenizer(const ModelFile& file) {
+  const std::filesystem::path path = file.tokenizer_json();
+  if (path.empty())
+    throw Error(ErrorCode::kNotFound, file.folder().string() + ": tokenizer.json is missing");
+  return Tokenizer::parse(read_text_file(path), path.string());
+}
+
+std::optional<ChatTemplate> load_chat_template(const ModelFile& file) {
+  const std::filesystem::path path = file.chat_template();
+  if (path.empty()) return std::nullopt;
+  return ChatTemplate::parse(read_text_file(path), path.string());
+}
+
+// The ids under `key`: one number or a list of them; nothing where the key is absent or null.
+void append_ids(const nlohmann::json& config, const std::string& origin, int32_t vocab_size,
+                std::vector<TokenId>& ids) {
+  const auto it = config.find("eos_token_id");
+  if (it == config.end() || it->is_null()) return;
+  const nlohmann::json list = it->is_array() ? *it : nlohmann::json::array({*it});
+  for (const nlohmann::json& id : list) {
+    const bool is_good =
+        id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() < vocab_size;
+    if (!is_good) {
+      throw Error(ErrorCode::kCorruptFile, origin + ": eos_token_id: found " + id.dump() +
+                                               ", wanted token ids below " +
+                                               std::to_string(vocab_size));
+    }
+    ids.push_back(TokenId{id.get<int32_t>()});
+  }
+}
+
+// generation_config.json is the authority; config.json stands in where it says nothing.
+std::vector<TokenId> load_stop_ids(const ModelFile& file, int32_t vocab_size) {
+  std::vector<TokenId> ids;
+  const std::filesystem::path path = file.generation_config();
+  if (!path.empty()) {
+    const nlohmann::json config = parse_json(read_text_file(path), path.string());
+    if (!config.is_object())
+      throw Error(ErrorCode::kCorruptFile, path.string() + ": found no object, wanted one");
+    append_ids(config, path.string(), vocab_size, ids);
+  }
+  if (ids.empty()) append_ids(file.config(), "config.json", vocab_size, ids);
+  if (ids.empty() && file.config().contains("text_config")) {
+    append_ids(file.config()["text_config"], "config.json: text_config", vocab_size, ids);
+  }
+  return ids;
+}
+
+std::string read_prompt_text(const PromptOptions& options) {
+  const std::string text = options.file.empty() ? options.text : read_text_file(options.file);
+  if (text.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                options.file.empty()
+                    ? "--prompt: found an empty text, wanted at least one character"
+                    : options.file + ": the prompt file is empty, wanted at least one character");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& options) {
+  RunnerOptions runner{.n_threads = options.n_threads,
+                       .context_tokens_max = options.context_tokens,
+                       .kernels = options.kernels};
+  if (runner.context_tokens_max == 0) {
+    // Both shapes of config.json; the runner itself checks the value.
+    const nlohmann::json& config = file.config();
+    const ConfigReader root(config, "config.json");
+    const ConfigReader text = root.has("text_config") ? root.child("text_config") : root;
+    runner.context_tokens_max = std::min(
+        kContextTokensDefault,
+        text.integer_or("max_position_embeddings", kContextTokensDefault, 1, INT32_MAX / 2));
+  }
+  return find_backend(options.device).load(file, runner);
+}
+
+ModelSession load_session(const ModelOptions& options) {
+  find_backend(options.device);
+  ModelFile file = ModelFile::open(options.model);
+  Tokenizer tokenizer = load_tokenizer(file);
+  std::optional<ChatTemplate> chat_template = load_chat_template(file);
+  std::unique_ptr<Runner> runner = load_runner(file, options);
+  const int32_t vocab_size = runner->info().vocab_size;
+  if (tokenizer.vocab_size() > vocab_size) {
+    throw Error(ErrorCode::kCorruptFile,
+                file.tokenizer_json().string() + ": " + std::to_string(tokenizer.vocab_size()) +
+                    " tokens, but the model has " + std::to_string(vocab_size));
+  }
+  std::vector<TokenId> stop_ids = load_stop_ids(file, vocab_size);
+  return {std::move(file), std::move(tokenizer), std::move(chat_template), std::move(stop_ids),
+          std::move(runner)};
+}
+
+std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOptions& options) {
+  std::string text = read_prompt_text(options);
+  if (options.is_chat) {
+    if (!session.chat_template) {
+      throw Error(ErrorCode::kInvalidArgument, "--chat: " + session.file.folder().string() +
+                                                   " has no chat_template.jinja; leave --chat out");
+    }
+    const ChatMessage message{.role = "user", .content = std::move(text)};
+    text = session.chat_template->render({&message, 1}, true);
+  }
+  std::vector<TokenId> tokens = session.tokenizer.encode(text, AddedTokens::kMatch);
+  if (tokens.empty())
+    throw Error(ErrorCode::kInvalidArgument, "the prompt has no tokens, wanted at least one");
+  return tokens;
+}
+
+int32_t resolve_max_tokens(const RunnerInfo& info, size_t prompt_tokens, int32_t asked) {
+  if (asked > 0) return asked;
+  const int64_t room = info.context_tokens_max - static_cast<int64_t>(prompt_tokens);
+  return static_cast<int32_t>(std::clamp<int64_t>(room, 1, kMaxTokensDefault));
+}
+
+}  // namespace slip

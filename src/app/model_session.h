@@ -1,0 +1,38 @@
+// A model ready to answer: its file, its text side and its runner.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+#include "backend/runner.h"
+#include "io/model_file.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace slip {
+
+struct ModelSession {
+  ModelFile file;
+  Tokenizer tokenizer;
+  std::optional<ChatTemplate> chat_template;
+  std::vector<TokenId> stop_ids;
+  std::unique_ptr<Runner> runner;
+};
+
+// Loads all of it. Throws Error naming the file or option that is wrong.
+ModelSession load_session(const ModelOptions& options);
+
+// Loads the runner alone: what a command without text needs.
+std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& options);
+
+// The prompt's tokens: the text as it stands, or as a user's message in the model's chat template.
+// Throws Error{kInvalidArgument} for an empty prompt or a model without a template.
+std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOptions& options);
+
+// Tokens to generate: as asked, or the default where that fits the context.
+int32_t resolve_max_tokens(const RunnerInfo& info, size_t prompt_tokens, int32_t asked);
+
+}  // namespace slip

@@ -1,0 +1,144 @@
+#include "backend/cpu/cpu_ops.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace slip::cpu {
+namespace {
+
+constexpr int32_t kRowsInline = 8;  // fewer rows of elementwise work cost less than waking the pool
+constexpr int32_t kOutsPerItemMax = 64;  // outputs of a product that a thread takes at a time
+constexpr int32_t kItemsPerThread = 4;   // evens out threads of unequal speed
+constexpr size_t kWeightsMax = 4;        // of one project
+
+template <class Body>
+void for_rows(ThreadPool& pool, int32_t n_rows, Body&& body) {
+  if (n_rows >= kRowsInline) {
+    pool.run(n_rows, [&](int row, int) { body(row); });
+  } else {
+    for (int32_t row = 0; row < n_rows; ++row) body(row);
+  }
+}
+
+size_t rows_max(const OpsPlan& plan) {
+  return static_cast<size_t>(std::max(plan.batch_rows_max, plan.logit_rows_max));
+}
+
+}  // namespace
+
+CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
+               std::span<SequenceState> states, const OpsPlan& plan, ThreadPool& pool,
+               const KernelTable& kernels)
+    : OpsStorage(config, layout, states, plan),
+      pool_(pool),
+      kernels_(kernels),
+      product_floats_(product_scratch_floats(static_cast<int32_t>(rows_max(plan)))),
+      outputs_floats_(rows_max(plan) * kOutsPerItemMax),
+      scratch_(static_cast<size_t>(pool.n_threads()) * (product_floats_ + 2 * outputs_floats_)),
+      normed_(rows_max(plan) * static_cast<size_t>(config.hidden_size)),
+      attention_(*this, pool, kernels),
+      delta_net_(*this, pool, kernels) {}
+
+void CpuOps::embed(const Pass& pass, MatrixRef table, Act out) {
+  check_pass(pass);
+  const WeightView& weight = matrix(table);
+  SLIP_CHECK(static_cast<size_t>(weight.n_in) <= stride(out));
+  for_rows(pool_, pass.n_rows(), [&](int32_t r) {
+    const auto token = static_cast<int32_t>(pass.tokens[static_cast<size_t>(r)]);
+    kernels_.decode_row(weight, token, row(out, r));
+  });
+}
+
+void CpuOps::norm(const Pass& pass, const NormArgs& args) {
+  check_pass(pass);
+  SLIP_CHECK(static_cast<size_t>(args.out_column + config().hidden_size) <= stride(args.out));
+  for_rows(pool_, pass.n_rows(), [&](int32_t r) {
+    kernels_.rms_norm({.x = row(args.x, r),
+                       .weight = vector(args.weight).data(),
+                       .y = row(args.out, r) + args.out_column,
+                       .dim = config().hidden_size,
+                       .eps = config().rms_norm_eps});
+  });
+}
+
+CpuOps::Inputs CpuOps::normalised_inputs(const ProjectArgs& args) {
+  if (args.norm == VectorRef::kNone) return {act(args.x), stride(args.x)};
+  const auto width = static_cast<size_t>(config().hidden_size);
+  for_rows(pool_, args.n_rows, [&](int32_t r) {
+    kernels_.rms_norm({.x = row(args.x, r),
+                       .weight = vector(args.norm).data(),
+                       .y = normed_.data() + static_cast<size_t>(r) * width,
+                       .dim = config().hidden_size,
+                       .eps = config().rms_norm_eps});
+  });
+  return {normed_.data(), width};
+}
+
+void CpuOps::project(const ProjectArgs& args) {
+  check_project(args);
+  if (args.n_rows == 0) return;
+  // The second matrix of kSiluMul is walked together with the first.
+  const size_t n_walked = args.epilogue == Epilogue::kSiluMul ? 1 : args.weights.size();
+  SLIP_CHECK(n_walked <= kWeightsMax);
+  int32_t n_outs = 0;
+  for (size_t i = 0; i < n_walked; ++i) n_outs += matrix(args.weights[i]).n_out;
+  const int32_t even = n_outs / (kItemsPerThread * pool_.n_threads()) / kPanelOuts * kPanelOuts;
+  const int32_t outs_per_item = std::clamp(even, kPanelOuts, kOutsPerItemMax);
+
+  std::array<int32_t, kWeightsMax + 1> item_begin{};  // of each matrix
+  for (size_t i = 0; i < n_walked; ++i) {
+    item_begin[i + 1] =
+        item_begin[i] + (matrix(args.weights[i]).n_out + outs_per_item - 1) / outs_per_item;
+  }
+  const Inputs x = normalised_inputs(args);
+  pool_.run(item_begin[n_walked], [&](int item, int thread) {
+    OutRange range{.weight = 0, .begin = 0, .end = 0, .column = args.out_column};
+    for (; item >= item_begin[range.weight + 1]; ++range.weight)
+      range.column += matrix(args.weights[range.weight]).n_out;
+    range.begin = (item - item_begin[range.weight]) * outs_per_item;
+    range.end = std::min(range.begin + outs_per_item, matrix(args.weights[range.weight]).n_out);
+    project_range(args, x, range, thread);
+  });
+}
+
+void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, int thread) {
+  float* scratch =
+      scratch_.data() + static_cast<size_t>(thread) * (product_floats_ + 2 * outputs_floats_);
+  float* first = scratch + product_floats_;
+  float* second = first + outputs_floats_;
+  const int32_t n_outs = range.end - range.begin;
+  const auto multiply = [&](size_t weight, float* y, size_t y_stride) {
+    kernels_.product({.weight = &matrix(args.weights[weight]),
+                      .out_begin = range.begin,
+                      .out_end = range.end,
+                      .x = x.rows,
+                      .y = y,
+                      .x_stride = x.stride,
+                      .y_stride = y_stride,
+                      .n_rows = args.n_rows,
+                      .scratch = scratch});
+  };
+  float* out = act(args.out) + range.column + range.begin;
+  if (args.epilogue == Epilogue::kNone) return multiply(range.weight, out, stride(args.out));
+
+  multiply(range.weight, first, kOutsPerItemMax);
+  if (args.epilogue == Epilogue::kSiluMul) multiply(range.weight + 1, second, kOutsPerItemMax);
+  for (int32_t r = 0; r < args.n_rows;
+       ++r, out += stride(args.out), first += kOutsPerItemMax, second += kOutsPerItemMax) {
+    if (args.epilogue == Epilogue::kSiluMul) {
+      kernels_.silu_mul(first, second, out, n_outs);
+    } else {
+      kernels_.add(first, out, n_outs);
+    }
+  }
+}
+
+int64_t CpuOps::workspace_bytes() const {
+  return OpsStorage::workspace_bytes() +
+         static_cast<int64_t>(scratch_.n_bytes() + normed_.n_bytes()) +
+         attention_.workspace_bytes() + delta_net_.workspace_bytes();
+}
+
+}  // namespace slip::cpu

@@ -1,0 +1,60 @@
+// Ops on the vector kernels of one instruction set and the thread pool. Every buffer is reserved in
+// the constructor; an operation allocates nothing. Which thread runs an item, and how work is cut
+// into items, never reaches a result.
+#pragma once
+
+#include <span>
+
+#include "backend/cpu/cpu_ops_attention.h"
+#include "backend/cpu/cpu_ops_delta_net.h"
+#include "backend/cpu/kernels/table.h"
+#include "backend/cpu/ops_storage.h"
+#include "base/thread_pool.h"
+
+namespace slip::cpu {
+
+class CpuOps final : public OpsStorage {
+ public:
+  // `states`, `pool` and `kernels` outlive this object.
+  CpuOps(const ModelConfig& config, const StateLayout& layout, std::span<SequenceState> states,
+         const OpsPlan& plan, ThreadPool& pool, const KernelTable& kernels);
+
+  void embed(const Pass& pass, MatrixRef table, Act out) override;
+  void norm(const Pass& pass, const NormArgs& args) override;
+  void project(const ProjectArgs& args) override;
+  void attention(const Pass& pass, const AttentionArgs& args) override {
+    attention_.run(pass, args);
+  }
+  void delta_net(const Pass& pass, const DeltaNetArgs& args) override {
+    delta_net_.run(pass, args);
+  }
+
+  int64_t workspace_bytes() const override;
+
+ private:
+  // Rows of x as a product reads them: of an activation, or normalised.
+  struct Inputs {
+    const float* rows;
+    size_t stride;
+  };
+  // Outputs [begin, end) of the weight with index `weight` in ProjectArgs, which start at `column`
+  // of the result.
+  struct OutRange {
+    size_t weight;
+    int32_t begin, end, column;
+  };
+
+  Inputs normalised_inputs(const ProjectArgs& args);
+  void project_range(const ProjectArgs& args, Inputs x, OutRange range, int thread);
+
+  ThreadPool& pool_;
+  const KernelTable& kernels_;
+  size_t product_floats_;  // scratch of a product kernel
+  size_t outputs_floats_;  // [rows, kOutsPerItemMax] outputs that wait for an epilogue
+  FloatBuffer scratch_;    // of each thread: a product's, then outputs of two weights
+  FloatBuffer normed_;     // [batch_rows_max, hidden_size]
+  CpuAttention attention_;
+  CpuDeltaNet delta_net_;
+};
+
+}  // namespace slip::cpu

@@ -1,0 +1,339 @@
+#include "backend/cpu/cpu_runner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <sched.h>
+
+#include "backend/cpu/cpu_ops.h"
+#include "backend/cpu/draft_history.h"
+#include "backend/cpu/kernels/table.h"
+#include "backend/cpu/reference_ops.h"
+#include "backend/cpu/state_io.h"
+#include "backend/cpu/state_table.h"
+#include "base/check.h"
+#include "base/cpu_features.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/thread_pool.h"
+#include "model/transformer.h"
+
+namespace slip::cpu {
+
+namespace {
+
+// W of the split rule. A constant, not a function of the threads: the number of threads must not
+// change a bit. Eight splits of each KV head keep a handful of cores busy and cost one merge of
+// eight.
+constexpr int32_t kSplits = 8;
+constexpr int32_t kBatchRowsMax = 4096;
+constexpr int32_t kStatesMax = 1024;
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::clamp(CPU_COUNT(&set), 1, ThreadPool::kThreadsMax);
+}
+
+int32_t in_range(const char* name, int64_t value, int64_t min, int64_t max) {
+  if (value >= min && value <= max) return static_cast<int32_t>(value);
+  throw Error(ErrorCode::kInvalidArgument, std::string(name) + ": found " + std::to_string(value) +
+                                               ", wanted " + std::to_string(min) + " to " +
+                                               std::to_string(max));
+}
+
+// The options with every 0 replaced by what it stands for, all of them in range.
+RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
+  if (options.n_threads == 0) options.n_threads = usable_cores();
+  if (options.context_tokens_max == 0) options.context_tokens_max = config.context_tokens_max;
+  if (options.cache_tokens_max == 0) options.cache_tokens_max = options.context_tokens_max;
+  in_range("threads", options.n_threads, 1, ThreadPool::kThreadsMax);
+  in_range("context tokens", options.context_tokens_max, 1, config.context_tokens_max);
+  in_range("cache tokens", options.cache_tokens_max, 1, INT32_MAX);
+  in_range("states", options.states_max, 1, kStatesMax);
+  in_range("batch rows", options.batch_rows_max, kSegmentRowsMax, kBatchRowsMax);
+  return options;
+}
+
+int64_t total_bytes(const ModelWeights& weights, bool of_one_step) {
+  const auto ffn = [](const FfnWeights& w) {
+    return w.gate.n_bytes() + w.up.n_bytes() + w.down.n_bytes();
+  };
+  const auto layer_bytes = [&](const LayerWeights& w) {
+    const AttentionWeights& a = w.attention;
+    const DeltaNetWeights& d = w.delta_net;
+    return a.q.n_bytes() + a.k.n_bytes() + a.v.n_bytes() + a.out.n_bytes() + d.qkv.n_bytes() +
+           d.z.n_bytes() + d.b.n_bytes() + d.a.n_bytes() + d.out.n_bytes() + ffn(w.ffn);
+  };
+  size_t sum = weights.head.n_bytes();
+  for (const LayerWeights& layer : weights.layers) sum += layer_bytes(layer);
+  if (!of_one_step) {
+    if (weights.head.data != weights.embedding.data) sum += weights.embedding.n_bytes();
+    sum += weights.draft_head.fusion.n_bytes() + layer_bytes(weights.draft_head.layer);
+  }
+  return static_cast<int64_t>(sum);
+}
+
+class CpuRunner : public Runner {
+ public:
+  CpuRunner(const ModelFile& file, const LoadedModel& model, const RunnerOptions& options);
+
+  const RunnerInfo& info() const override { return info_; }
+  std::optional<StateId> open(const StateOptions& options) override;
+  void close(StateId state) override { states_.close(state); }
+  std::optional<StateId> fork(StateId state) override { return states_.fork(state); }
+  bool reserve(StateId state, int32_t n_tokens) override {
+    return states_.reserve(state, n_tokens);
+  }
+  void forward(const Batch& batch) override;
+  void accept(std::span<Verdict> verdicts) override;
+  void truncate(StateId state, int32_t n_tokens) override;
+  void draft(std::span<const DraftRequest> requests) override;
+  std::vector<std::byte> save(StateId state) override;
+  std::optional<StateId> load(std::span<const std::byte> bytes) override;
+  StateInfo state_info(StateId state) const override;
+  void read_logits(int32_t logit_row, std::span<float> logits) override;
+  void read_draft_logits(int32_t request, std::span<float> logits) override;
+
+ private:
+  static std::unique_ptr<OpsStorage> make_ops(const ModelConfig& config,
+                                              const RunnerOptions& options, StateTable& states,
+                                              ThreadPool& pool, std::string& kernels);
+  void begin_segments(const Batch& batch);
+  void choose_targets();
+  void fold(StateId id);
+  std::span<const float> logits_row(int32_t row) const;
+
+  ModelConfig config_;
+  StateTable states_;
+  ThreadPool pool_;
+  std::string kernels_;
+  std::unique_ptr<OpsStorage> ops_;
+  Transformer transformer_;
+  DraftHistory draft_history_;
+  RunnerInfo info_;
+  uint64_t fingerprint_;
+
+  // Of the last forward; capacities are reserved at load.
+  Batch batch_;
+  std::vector<PassSegment> pass_segments_;
+  std::vector<int32_t> logit_rows_;              // batch rows that produced logits
+  std::vector<std::optional<TokenId>> targets_;  // choice of each logit row
+  std::vector<int32_t> draft_rows_;  // logit row of each draft request, -1 where it stopped early
+  bool awaits_accept_ = false;
+};
+
+CpuRunner::CpuRunner(const ModelFile& file, const LoadedModel& model, const RunnerOptions& options)
+    : config_(model.config),
+      states_(StateLayout(config_), options.states_max, options.context_tokens_max,
+              options.cache_tokens_max),
+      pool_(options.n_threads),
+      ops_(make_ops(config_, options, states_, pool_, kernels_)),
+      transformer_(model, *ops_),
+      draft_history_(config_, transformer_, *ops_, options.states_max, options.batch_rows_max),
+      fingerprint_(model_fingerprint(file, config_)) {
+  const StateLayout& layout = states_.layout();
+  const int64_t cache_bytes_per_token =
+      static_cast<int64_t>(layout.kv.block_floats() * sizeof(float)) / kCacheBlockTokens;
+  info_ = {.device = "cpu (" + kernels_ + ", " + std::to_string(options.n_threads) +
+                     (options.n_threads == 1 ? " thread)" : " threads)"),
+           .vocab_size = config_.vocab_size,
+           .context_tokens_max = options.context_tokens_max,
+           .batch_rows_max = options.batch_rows_max,
+           .logit_rows_max = options.batch_rows_max,
+           .states_max = options.states_max,
+           .n_splits = kSplits,
+           .has_draft_head = config_.has_draft_head,
+           .weight_bytes = total_bytes(model.weights, false),
+           .step_weight_bytes = total_bytes(model.weights, true),
+           .workspace_bytes = ops_->workspace_bytes() + draft_history_.workspace_bytes(),
+           .state_bytes = layout.n_bytes(),
+           .cache_bytes_per_token = cache_bytes_per_token,
+           .step_cache_bytes_per_token =
+               cache_bytes_per_token / layout.kv.n_layers * layout.n_trunk_kv_layers,
+           .cache_bytes = states_.pool().n_bytes()};
+  const auto n_rows = static_cast<size_t>(options.batch_rows_max);
+  batch_.tokens.reserve(n_rows);
+  batch_.segments.reserve(static_cast<size_t>(options.states_max));
+  pass_segments_.reserve(static_cast<size_t>(options.states_max));
+  logit_rows_.reserve(n_rows);
+  targets_.reserve(n_rows);
+  draft_rows_.reserve(static_cast<size_t>(options.states_max));
+}
+
+std::unique_ptr<OpsStorage> CpuRunner::make_ops(const ModelConfig& config,
+                                                const RunnerOptions& options, StateTable& states,
+                                                ThreadPool& pool, std::string& kernels) {
+  const OpsPlan plan{.batch_rows_max = options.batch_rows_max,
+                     .logit_rows_max = options.batch_rows_max,
+                     .states_max = options.states_max,
+                     .n_splits = kSplits};
+  if (options.kernels == "reference") {
+    kernels = options.kernels;
+    return std::make_unique<ReferenceOps>(config, states.layout(), states.all(), plan);
+  }
+  const KernelTable& table = choose(cpu_features(), options.kernels);
+  kernels = table.name;
+  return std::make_unique<CpuOps>(config, states.layout(), states.all(), plan, pool, table);
+}
+
+std::optional<StateId> CpuRunner::open(const StateOptions& options) {
+  SLIP_CHECK(!options.keeps_draft_history || config_.has_draft_head);
+  return states_.open(options);
+}
+
+void CpuRunner::forward(const Batch& batch) {
+  check_batch(batch, info_);
+  begin_segments(batch);
+  const Pass pass{.tokens = batch_.tokens, .segments = pass_segments_};
+  transformer_.forward(pass, logit_rows_);
+  choose_targets();
+  draft_history_.extend(batch_, states_);
+  for (const Segment& s : batch_.segments) states_[s.state].n_folded = s.position + s.n_certain;
+  awaits_accept_ = true;
+}
+
+// Copies the batch and puts its tokens behind the committed ones of each state.
+void CpuRunner::begin_segments(const Batch& batch) {
+  batch_.tokens.assign(batch.tokens.begin(), batch.tokens.end());
+  batch_.segments.assign(batch.segments.begin(), batch.segments.end());
+  pass_segments_.clear();
+  logit_rows_.clear();
+  int32_t row = 0;
+  for (const Segment& s : batch_.segments) {
+    SequenceState& state = states_[s.state];
+    SLIP_CHECK(s.position == state.n_committed);
+    SLIP_CHECK(s.position + s.n_rows <= states_.tokens_reserved(s.state));
+    const auto tokens = std::span<const TokenId>(batch_.tokens)
+                            .subspan(static_cast<size_t>(row), static_cast<size_t>(s.n_rows));
+    // A draft run assumed some pending token; if another one comes, its last entry is void.
+    if (state.n_draft_entries == s.position && s.position > 0 && state.drafted_after != tokens[0])
+      --state.n_draft_entries;
+    state.ids.insert(state.ids.end(), tokens.begin(), tokens.end());
+    pass_segments_.push_back(
+        {.state = s.state, .position = s.position, .n_rows = s.n_rows, .n_certain = s.n_certain});
+    for (int32_t i = s.n_rows - s.n_logit_rows(); i < s.n_rows; ++i) logit_rows_.push_back(row + i);
+    row += s.n_rows;
+  }
+}
+
+void CpuRunner::choose_targets() {
+  targets_.resize(logit_rows_.size());
+  pool_.run(static_cast<int>(logit_rows_.size()),
+            [&](int row, int) { targets_[static_cast<size_t>(row)] = argmax(logits_row(row)); });
+}
+
+void CpuRunner::accept(std::span<Verdict> verdicts) {
+  SLIP_CHECK(awaits_accept_ && verdicts.size() == batch_.segments.size());
+  awaits_accept_ = false;
+  size_t row = 0;
+  size_t target = 0;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    const Segment& s = batch_.segments[i];
+    const auto n_drafts = static_cast<size_t>(s.n_drafts());
+    verdicts[i] = {};
+    if (s.wants_next) {
+      const size_t first_draft = row + static_cast<size_t>(s.n_certain);
+      verdicts[i] = accept_greedy(
+          std::span<const TokenId>(batch_.tokens).subspan(first_draft, n_drafts),
+          std::span<const std::optional<TokenId>>(targets_).subspan(target, n_drafts + 1));
+      target += n_drafts + 1;
+    }
+    SequenceState& state = states_[s.state];
+    state.n_committed = s.position + s.n_certain + verdicts[i].n_accepted;
+    state.ids.resize(static_cast<size_t>(state.n_committed));
+    row += static_cast<size_t>(s.n_rows);
+  }
+}
+
+void CpuRunner::truncate(StateId id, int32_t n_tokens) {
+  SequenceState& state = states_[id];
+  SLIP_CHECK(!awaits_accept_ && n_tokens >= state.n_folded && n_tokens <= state.n_committed);
+  state.n_committed = n_tokens;
+  state.ids.resize(static_cast<size_t>(n_tokens));
+  // Entry i of the draft head's cache used token i + 1.
+  state.n_draft_entries = std::min(state.n_draft_entries, std::max(n_tokens - 1, 0));
+}
+
+void CpuRunner::draft(std::span<const DraftRequest> requests) {
+  SLIP_CHECK(!awaits_accept_ && config_.has_draft_head);
+  size_t n_steps = 0;
+  for (const DraftRequest& request : requests) {
+    SLIP_CHECK(states_[request.state].options.keeps_draft_history &&
+               states_[request.state].n_committed > 0);
+    SLIP_CHECK(!request.out.empty() && request.out.size() <= kDraftTokensMax);
+    const auto n_rows =
+        states_[request.state].n_committed + static_cast<int32_t>(request.out.size());
+    SLIP_CHECK(n_rows <= states_.tokens_reserved(request.state));
+    n_steps = std::max(n_steps, request.out.size());
+  }
+  draft_history_.begin_draft(requests, states_);
+  for (size_t step = 0; step < n_steps; ++step) {
+    draft_history_.step_draft(requests, step, states_, draft_rows_);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (draft_rows_[i] < 0) continue;
+      // A head without a usable maximum drafts token 0, which the target will judge like any other.
+      requests[i].out[step] = argmax(logits_row(draft_rows_[i])).value_or(TokenId{0});
+    }
+  }
+}
+
+void CpuRunner::fold(StateId id) {
+  SequenceState& state = states_[id];
+  const PassSegment segment{.state = id, .position = state.n_committed};
+  transformer_.fold({.tokens = {}, .segments = {&segment, 1}});
+  state.n_folded = state.n_committed;
+}
+
+std::vector<std::byte> CpuRunner::save(StateId id) {
+  SLIP_CHECK(!awaits_accept_);
+  draft_history_.settle(id, states_);
+  fold(id);
+  return write_state(states_[id], states_.layout(), fingerprint_);
+}
+
+std::optional<StateId> CpuRunner::load(std::span<const std::byte> bytes) {
+  const StateHeader header = read_state_header(bytes, states_.layout(), info_, fingerprint_);
+  const std::optional<StateId> id =
+      states_.open({.keeps_draft_history = header.keeps_draft_history != 0});
+  if (!id) return std::nullopt;
+  if (!states_.reserve(*id, header.n_committed)) {
+    states_.close(*id);
+    return std::nullopt;
+  }
+  read_state_body(bytes, header, states_.layout(), states_[*id]);
+  return id;
+}
+
+StateInfo CpuRunner::state_info(StateId id) const {
+  const SequenceState& state = states_[id];
+  const auto ids =
+      std::span<const TokenId>(state.ids).first(static_cast<size_t>(state.n_committed));
+  return {.n_committed = state.n_committed, .token_hash = hash_tokens(ids)};
+}
+
+std::span<const float> CpuRunner::logits_row(int32_t row) const {
+  const auto n = static_cast<size_t>(config_.vocab_size);
+  return {ops_->act(Act::kLogits) + static_cast<size_t>(row) * n, n};
+}
+
+void CpuRunner::read_logits(int32_t logit_row, std::span<float> logits) {
+  SLIP_CHECK(static_cast<size_t>(logit_row) < logit_rows_.size());
+  std::ranges::copy(logits_row(logit_row), logits.begin());
+}
+
+void CpuRunner::read_draft_logits(int32_t request, std::span<float> logits) {
+  SLIP_CHECK(static_cast<size_t>(request) < draft_rows_.size() &&
+             draft_rows_[static_cast<size_t>(request)] >= 0);
+  std::ranges::copy(logits_row(draft_rows_[static_cast<size_t>(request)]), logits.begin());
+}
+
+}  // namespace
+
+std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options) {
+  const LoadedModel model = load_model(file);
+  return std::make_unique<CpuRunner>(file, model, resolve(options, model.config));
+}
+
+}  // namespace slip::cpu

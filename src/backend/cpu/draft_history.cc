@@ -1,0 +1,152 @@
+#include "backend/cpu/draft_history.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace slip::cpu {
+
+DraftHistory::DraftHistory(const ModelConfig& config, Transformer& transformer, OpsStorage& ops,
+                           int32_t states_max, int32_t batch_rows_max)
+    : hidden_size_(config.hidden_size),
+      rows_max_(batch_rows_max),
+      transformer_(transformer),
+      ops_(ops) {
+  if (!config.has_draft_head) return;
+  const auto n = static_cast<size_t>(batch_rows_max + kSegmentRowsMax * states_max);
+  staged_ = FloatBuffer(n * static_cast<size_t>(hidden_size_));
+  tokens_.reserve(n);
+  segments_.reserve(2 * static_cast<size_t>(states_max));
+}
+
+float* DraftHistory::normed(int32_t row) {
+  return ops_.act(Act::kNormed) + static_cast<size_t>(row) * static_cast<size_t>(hidden_size_);
+}
+
+// Puts one entry behind the others. Entries of a sequence come in order.
+void DraftHistory::stage(const SequenceState& state, int32_t entry, const float* hidden) {
+  const size_t n = tokens_.size();
+  std::copy_n(hidden, hidden_size_, staged_.data() + n * static_cast<size_t>(hidden_size_));
+  tokens_.push_back(state.ids[static_cast<size_t>(entry) + 1]);
+}
+
+// Stages entries [n_draft_entries, entry_end), whose hidden states the state has kept.
+void DraftHistory::stage_kept(SequenceState& state, int32_t entry_end) {
+  SLIP_CHECK(entry_end <= state.n_draft_entries || state.n_draft_entries >= state.hidden_begin);
+  for (int32_t entry = state.n_draft_entries; entry < entry_end; ++entry) {
+    const auto row = static_cast<size_t>(entry - state.hidden_begin);
+    stage(state, entry, state.hidden.data() + row * static_cast<size_t>(hidden_size_));
+  }
+}
+
+// The entries staged for this state since its last segment, up to `entry_end`, become one segment.
+void DraftHistory::close_segment(StateId id, SequenceState& state, int32_t entry_end) {
+  const int32_t n_rows = entry_end - state.n_draft_entries;
+  if (n_rows <= 0) return;
+  segments_.push_back(
+      {.state = id, .position = state.n_draft_entries, .n_rows = n_rows, .n_certain = n_rows});
+  state.n_draft_entries = entry_end;
+}
+
+void DraftHistory::clear_staged() {
+  tokens_.clear();
+  segments_.clear();
+}
+
+void DraftHistory::extend(const Batch& batch, StateTable& states) {
+  clear_staged();
+  int32_t row = 0;
+  for (const Segment& s : batch.segments) {
+    SequenceState& state = states[s.state];
+    if (state.options.keeps_draft_history) {
+      stage_kept(state, s.position);
+      // Each certain row but the last knows the token that follows it.
+      for (int32_t i = 0; i + 1 < s.n_certain; ++i) stage(state, s.position + i, normed(row + i));
+      const int32_t last_certain = s.position + s.n_certain - 1;
+      close_segment(s.state, state, last_certain);
+      state.hidden_begin = last_certain;
+      const auto n_kept =
+          static_cast<size_t>(s.n_rows - s.n_certain + 1) * static_cast<size_t>(hidden_size_);
+      std::copy_n(normed(row + s.n_certain - 1), n_kept, state.hidden.data());
+    }
+    row += s.n_rows;
+  }
+  append_staged();
+}
+
+void DraftHistory::settle(StateId id, StateTable& states) {
+  SequenceState& state = states[id];
+  if (!state.options.keeps_draft_history) return;
+  clear_staged();
+  stage_kept(state, state.n_committed - 1);
+  close_segment(id, state, state.n_committed - 1);
+  append_staged();
+}
+
+// Passes over all staged entries: as many segments at a time as the ops have rows for. No segment
+// alone has more.
+void DraftHistory::append_staged() {
+  size_t row = 0;
+  for (size_t begin = 0; begin < segments_.size();) {
+    size_t end = begin;
+    size_t n_rows = 0;
+    while (end < segments_.size() &&
+           n_rows + static_cast<size_t>(segments_[end].n_rows) <= static_cast<size_t>(rows_max_)) {
+      n_rows += static_cast<size_t>(segments_[end++].n_rows);
+    }
+    SLIP_CHECK(end > begin);
+    const auto width = static_cast<size_t>(hidden_size_);
+    std::copy_n(staged_.data() + row * width, n_rows * width, normed(0));
+    transformer_.append_draft_history(
+        {.tokens = std::span<const TokenId>(tokens_).subspan(row, n_rows),
+         .segments = std::span<const PassSegment>(segments_).subspan(begin, end - begin)});
+    row += n_rows;
+    begin = end;
+  }
+}
+
+void DraftHistory::begin_draft(std::span<const DraftRequest> requests, StateTable& states) {
+  clear_staged();
+  for (const DraftRequest& request : requests) {
+    SequenceState& state = states[request.state];
+    stage_kept(state, state.n_committed - 1);
+    close_segment(request.state, state, state.n_committed - 1);
+  }
+  append_staged();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const SequenceState& state = states[requests[i].state];
+    const auto row = static_cast<size_t>(state.n_committed - 1 - state.hidden_begin);
+    std::copy_n(state.hidden.data() + row * static_cast<size_t>(hidden_size_), hidden_size_,
+                normed(static_cast<int32_t>(i)));
+  }
+}
+
+void DraftHistory::step_draft(std::span<const DraftRequest> requests, size_t step,
+                              StateTable& states, std::vector<int32_t>& rows) {
+  clear_staged();
+  rows.resize(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const DraftRequest& request = requests[i];
+    SequenceState& state = states[request.state];
+    const int32_t from = step == 0 ? static_cast<int32_t>(i) : rows[i];
+    rows[i] = -1;
+    if (request.out.size() <= step) continue;
+    rows[i] = static_cast<int32_t>(tokens_.size());
+    // The head recycles its own hidden state; rows close up where a request has stopped.
+    if (from != rows[i]) std::copy_n(normed(from), hidden_size_, normed(rows[i]));
+    tokens_.push_back(step == 0 ? request.pending : request.out[step - 1]);
+    segments_.push_back({.state = request.state,
+                         .position = state.n_committed - 1 + static_cast<int32_t>(step),
+                         .n_rows = 1,
+                         .n_certain = 1});
+    if (step == 0) {
+      // This entry used the target's hidden state. Those of later steps recycle the head's and are
+      // overwritten in time.
+      state.n_draft_entries = state.n_committed;
+      state.drafted_after = request.pending;
+    }
+  }
+  transformer_.draft({.tokens = tokens_, .segments = segments_});
+}
+
+}  // namespace slip::cpu

@@ -1,0 +1,65 @@
+// Norms, activations and the preparation of heads: work on one row that is small beside its
+// products.
+#pragma once
+
+#include <cmath>
+
+#include "backend/cpu/kernels/table.h"
+#include "backend/cpu/kernels/vector_math_inl.h"
+
+namespace slip::cpu {
+namespace {
+
+inline float sum_of_squares(const float* x, int32_t dim) {
+  F8 squares{};
+  for (int32_t i = 0; i < dim; i += kLanes) squares = fma(load(x + i), load(x + i), squares);
+  return sum(squares);
+}
+
+inline float rms_scale(const float* x, int32_t dim, float eps) {
+  return 1.0f / std::sqrt(sum_of_squares(x, dim) / static_cast<float>(dim) + eps);
+}
+
+void rms_norm(const RmsNormParams& p) {
+  const F8 scale = splat(rms_scale(p.x, p.dim, p.eps));
+  for (int32_t i = 0; i < p.dim; i += kLanes)
+    store(p.y + i, load(p.x + i) * scale * load(p.weight + i));
+}
+
+void gated_norm(const RmsNormParams& p, const float* z) {
+  const F8 scale = splat(rms_scale(p.x, p.dim, p.eps));
+  for (int32_t i = 0; i < p.dim; i += kLanes) {
+    store(p.y + i, load(p.x + i) * scale * load(p.weight + i) * silu(load(z + i)));
+  }
+}
+
+void l2_normalize(float* x, int32_t dim, float scale) {
+  constexpr float kEps = 1e-6f;  // of the model family, not of its configuration
+  const F8 factor = splat(scale / std::sqrt(sum_of_squares(x, dim) + kEps));
+  for (int32_t i = 0; i < dim; i += kLanes) store(x + i, load(x + i) * factor);
+}
+
+void silu_mul(const float* gate, const float* up, float* out, int32_t n) {
+  int32_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, silu(load(gate + i)) * load(up + i));
+  for (; i < n; ++i) out[i] = (silu(splat(gate[i])) * splat(up[i]))[0];
+}
+
+void add(const float* x, float* out, int32_t n) {
+  for (int32_t i = 0; i < n; ++i) out[i] += x[i];
+}
+
+void prepare_head(const HeadParams& p) {
+  rms_norm(p.norm);
+  float* y = p.norm.y;
+  const int32_t half = p.rotary_dims / 2;
+  for (int32_t i = 0; i < half; ++i) {
+    const float first = y[i], second = y[i + half];
+    y[i] = first * p.cos[i] - second * p.sin[i];
+    y[i + half] = second * p.cos[i] + first * p.sin[i];
+  }
+  for (int32_t i = 0; i < p.norm.dim; ++i) y[i] *= p.scale;
+}
+
+}  // namespace
+}  // namespace slip::cpu

@@ -1,0 +1,97 @@
+// Eight floats as one value, on GCC vector extensions. Everything here and in the *_inl.h files has
+// internal linkage: each instruction set compiles its own copy, and the linker must never merge two
+// of them.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace slip::cpu {
+namespace {
+
+using F8 = float __attribute__((vector_size(32)));
+using I8 = int32_t __attribute__((vector_size(32)));
+
+template <class Vector>
+inline Vector load_as(const void* from) {
+  Vector value;
+  __builtin_memcpy(&value, from, sizeof(Vector));
+  return value;
+}
+
+inline F8 load(const float* from) { return load_as<F8>(from); }
+inline void store(float* to, F8 value) { __builtin_memcpy(to, &value, sizeof value); }
+inline F8 splat(float x) { return F8{x, x, x, x, x, x, x, x}; }
+
+// a * b + c. One rounding where the instruction set has it, two elsewhere: a table is equal to
+// itself, not to its siblings.
+inline F8 fma(F8 a, F8 b, F8 c) {
+#if defined(__AVX2__) && defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// Eight unsigned bytes as integers. The compiler's own conversion takes bytes through general
+// registers.
+inline I8 widen_bytes(const void* from) {
+#if defined(__AVX2__)
+  return reinterpret_cast<I8>(_mm256_cvtepu8_epi32(_mm_loadu_si64(from)));
+#else
+  using U8x16 = uint8_t __attribute__((vector_size(16)));
+  U8x16 bytes{}, halves[2];
+  __builtin_memcpy(&bytes, from, 8);
+  // Element 16 is a zero of the second vector.
+  halves[0] = __builtin_shufflevector(bytes, U8x16{}, 0, 16, 16, 16, 1, 16, 16, 16, 2, 16, 16, 16,
+                                      3, 16, 16, 16);
+  halves[1] = __builtin_shufflevector(bytes, U8x16{}, 4, 16, 16, 16, 5, 16, 16, 16, 6, 16, 16, 16,
+                                      7, 16, 16, 16);
+  return load_as<I8>(halves);
+#endif
+}
+
+// One BF16 in every lane: its bits are the upper half of a float's.
+inline F8 splat_bf16(const void* from) {
+  const auto bits = load_as<int16_t>(from);
+#if defined(__AVX2__)
+  return reinterpret_cast<F8>(_mm256_slli_epi32(_mm256_set1_epi16(bits), 16));
+#else
+  const I8 shifted = I8{bits, bits, bits, bits, bits, bits, bits, bits} << 16;
+  return load_as<F8>(&shifted);
+#endif
+}
+
+// NaN in `a` gives b.
+inline F8 maximum(F8 a, F8 b) { return a > b ? a : b; }
+
+// [a0+a1, a2+a3, b0+b1, b2+b3 | a4+a5, a6+a7, b4+b5, b6+b7]
+inline F8 add_pairs(F8 a, F8 b) {
+  return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14) +
+         __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+}
+
+using F4 = float __attribute__((vector_size(16)));
+
+// The sums of four vectors, each by the tree ((0+1)+(2+3)) + ((4+5)+(6+7)).
+inline F4 sum_each(F8 a, F8 b, F8 c, F8 d) {
+  const F8 halves = add_pairs(add_pairs(a, b), add_pairs(c, d));
+  F4 low, high;
+  __builtin_memcpy(&low, &halves, sizeof low);
+  __builtin_memcpy(&high, reinterpret_cast<const char*>(&halves) + sizeof low, sizeof high);
+  return low + high;
+}
+
+inline float sum(F8 a) { return sum_each(a, a, a, a)[0]; }
+
+inline float largest(F8 a) {
+  float best = a[0];
+  for (int i = 1; i < 8; ++i) best = a[i] > best ? a[i] : best;
+  return best;
+}
+
+}  // namespace
+}  // namespace slip::cpu

@@ -1,0 +1,147 @@
+// The CPU kernels as one table of functions per instruction set, chosen once at load. The kernel
+// sources are portable (GCC vectors of eight floats, *_inl.h) and compiled once for each row of the
+// table.
+//
+// Every kernel computes an output element in an order that does not depend on the other rows of the
+// call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/cpu_features.h"
+#include "tensor/quant.h"
+
+namespace slip::cpu {
+
+inline constexpr int32_t kLanes = 8;             // floats in a vector, whatever the instruction set
+inline constexpr int32_t kTokensPerBlock = 64;   // of the KV cache
+inline constexpr int32_t kColumnsPerStrip = 32;  // of a recurrent state
+
+// y[r, o - out_begin] = sum over i of W[o, i] x[r, i] for o in [out_begin, out_end).
+// Sums run in kLanes lanes (lane i mod 8, ascending) that a fixed tree adds at the end.
+struct ProductParams {
+  const WeightView* weight;  // n_in a multiple of 8, group_size too
+  int32_t out_begin, out_end;
+  const float* x;  // [n_rows, n_in], rows x_stride apart
+  float* y;        // [n_rows, out_end - out_begin], rows y_stride apart, no alias of x
+  size_t x_stride, y_stride;
+  int32_t n_rows;
+  float* scratch;  // [product_scratch_floats(n_rows)]
+};
+inline constexpr int32_t kPanelOuts = 8;  // outputs converted at a time when there are many rows,
+inline constexpr int32_t kPanelColumns =
+    512;  // this many columns of them: half of a 32 KiB first-level cache
+constexpr size_t product_scratch_floats(int32_t n_rows) {
+  return static_cast<size_t>(kPanelOuts) * static_cast<size_t>(kPanelColumns + n_rows * kLanes);
+}
+
+// y = x / sqrt(mean(x^2) + eps) * weight. dim is a multiple of 8; y may be x.
+struct RmsNormParams {
+  const float* x;
+  const float* weight;
+  float* y;
+  int32_t dim;
+  float eps;
+};
+
+// One query or key head: RMS norm, rotation of the leading rotary_dims by (cos, sin), then times
+// scale.
+struct HeadParams {
+  RmsNormParams norm;  // y does not alias x
+  const float* cos;    // [rotary_dims / 2]
+  const float* sin;
+  int32_t rotary_dims;
+  float scale;
+};
+
+// The part of causal attention that lies in tokens [token_begin, token_end): unnormalised sums with
+// their maximum. Rows whose position is below token_begin are left alone. No byte of the cache
+// above a row's position influences it.
+struct AttentionParams {
+  const float* q;              // [n_rows * group, head_dim], scaled
+  const float* const* blocks;  // cache blocks of the sequence
+  size_t key_offset;           // in a block: [head_dim, 64]
+  size_t value_offset;         // in a block: [64, head_dim]
+  int32_t head_dim;            // multiple of 16
+  int32_t group;               // query heads of this KV head
+  int32_t position;            // of row 0
+  int32_t n_rows;
+  int32_t token_begin, token_end;  // token_begin a multiple of 64
+  float* sums;                     // [n_rows * group, head_dim] of exp(score - maximum) * v
+  float* maxima;                   // [n_rows * group]
+  float* weights;                  // [n_rows * group] sums of exp(score - maximum)
+  float* scores;                   // scratch [n_rows * group, 64]
+};
+
+// One query head of one row: its splits in ascending order become the answer, times sigmoid(gate).
+struct MergeParams {
+  const float* sums;     // split s at s * sums_stride, [head_dim]
+  const float* maxima;   // split s at s * stats_stride
+  const float* weights;  // as maxima
+  size_t sums_stride, stats_stride;
+  int32_t n_splits;
+  int32_t head_dim;
+  const float* gate;  // [head_dim]
+  float* out;         // [head_dim]
+};
+
+// out[r, c] = silu(sum over j of taps[j, channel + c] * inputs[r + j][channel + c]).
+struct ConvParams {
+  const float* const* inputs;  // [n_rows + n_taps - 1] rows, oldest first
+  const float* taps;           // [n_taps, taps_stride], the last one multiplies the row itself
+  size_t taps_stride;
+  int32_t n_taps;
+  int32_t channel;
+  int32_t n_channels;  // multiple of 8
+  int32_t n_rows;
+  float* out;  // [n_rows, n_channels]
+};
+
+// The gated delta rule on 32 value columns: for each row
+//   S = decay S + k (x) beta (v - decay S^T k),   out = S^T q.
+struct DeltaParams {
+  float* state;    // [key_dim, 32], updated
+  const float* q;  // [n_rows, key_dim], normalised; unread where out is null
+  const float* k;
+  const float* v;      // [n_rows, 32], rows v_stride apart
+  const float* decay;  // [n_rows]
+  const float* beta;   // [n_rows]
+  float*
+      out;  // [n_rows, 32], rows out_stride apart; null: only the state is wanted, with the same bits
+  size_t v_stride, out_stride;
+  int32_t key_dim;  // multiple of 8
+  int32_t n_rows;
+};
+
+struct KernelTable {
+  std::string_view name;
+  bool (*supports)(const CpuFeatures&);
+
+  void (*decode_row)(const WeightView& weight, int32_t row, float* values);  // [n_in]
+  void (*product)(const ProductParams&);
+  void (*rms_norm)(const RmsNormParams&);
+  void (*silu_mul)(const float* gate, const float* up, float* out,
+                   int32_t n);                         // out = silu(gate) * up
+  void (*add)(const float* x, float* out, int32_t n);  // out += x
+  void (*prepare_head)(const HeadParams&);
+  void (*attend)(const AttentionParams&);
+  void (*merge)(const MergeParams&);
+  void (*convolve)(const ConvParams&);
+  void (*l2_normalize)(float* x, int32_t dim, float scale);  // x *= scale / sqrt(sum(x^2) + 1e-6)
+  void (*delta)(const DeltaParams&);
+  // x = rms_norm(x) * weight * silu(z), over norm.dim values
+  void (*gated_norm)(const RmsNormParams& norm, const float* z);
+};
+
+// The best table for this machine, or the one called `forced_name` where that is not empty.
+// Throws Error{kInvalidArgument} listing the usable names when there is none of that name or it
+// cannot run here.
+const KernelTable& choose(const CpuFeatures& features, std::string_view forced_name);
+
+// All tables, best first. The last one runs everywhere.
+std::span<const KernelTable* const> kernel_tables();
+
+}  // namespace slip::cpu

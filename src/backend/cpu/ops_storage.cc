@@ -1,0 +1,125 @@
+#include "backend/cpu/ops_storage.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace slip::cpu {
+namespace {
+
+void want_multiple(const std::string& what, int32_t found, int32_t of) {
+  if (found % of == 0) return;
+  throw Error(ErrorCode::kUnsupportedModel, what + " is " + std::to_string(found) +
+                                                ", expected a multiple of " + std::to_string(of));
+}
+
+void check_config(const ModelConfig& config) {
+  want_multiple("hidden_size", config.hidden_size, 8);
+  want_multiple("intermediate_size", config.intermediate_size, 8);
+  want_multiple("head_dim", config.attention.head_dim, 16);
+  want_multiple("rotary dimensions", config.attention.rotary_dims, 2);
+  want_multiple("linear_key_head_dim", config.delta_net.key_dim, 8);
+  want_multiple("linear_value_head_dim", config.delta_net.value_dim, kStripColumns);
+}
+
+}  // namespace
+
+OpsStorage::OpsStorage(const ModelConfig& config, const StateLayout& layout,
+                       std::span<SequenceState> states, const OpsPlan& plan)
+    : config_(config), layout_(layout), plan_(plan), states_(states) {
+  check_config(config);
+  for (int i = 0; i < kActCount; ++i) {
+    const Act act = static_cast<Act>(i);
+    const bool is_of_logit_rows = act == Act::kSelected || act == Act::kLogits;
+    const int32_t n_rows = is_of_logit_rows ? plan.logit_rows_max : plan.batch_rows_max;
+    acts_[static_cast<size_t>(i)] = FloatBuffer(static_cast<size_t>(n_rows) * stride(act));
+  }
+}
+
+MatrixRef OpsStorage::add_matrix(const WeightView& weight) {
+  want_multiple("input width of a matrix", weight.n_in, 8);
+  want_multiple("group size of a matrix", weight.group_size, 8);
+  matrices_.push_back(weight);
+  return static_cast<MatrixRef>(matrices_.size() - 1);
+}
+
+VectorRef OpsStorage::add_vector(std::span<const float> values) {
+  vectors_.emplace_back(values.begin(), values.end());
+  return static_cast<VectorRef>(vectors_.size() - 1);
+}
+
+void OpsStorage::select_rows(Act from, std::span<const int32_t> rows, Act to) {
+  SLIP_CHECK(stride(from) == stride(to));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(row(from, rows[i]), stride(from), row(to, static_cast<int32_t>(i)));
+  }
+}
+
+int64_t OpsStorage::workspace_bytes() const {
+  size_t sum = 0;
+  for (const FloatBuffer& buffer : acts_) sum += buffer.n_bytes();
+  return static_cast<int64_t>(sum);
+}
+
+void OpsStorage::check_pass(const Pass& pass) const {
+  int32_t n_rows = 0;
+  for (const PassSegment& segment : pass.segments) {
+    SLIP_CHECK(index(segment.state) < states_.size());
+    n_rows += segment.n_rows;
+  }
+  SLIP_CHECK(n_rows == pass.n_rows() && n_rows <= plan_.batch_rows_max);
+}
+
+void OpsStorage::check_project(const ProjectArgs& args) const {
+  SLIP_CHECK(args.x != args.out && !args.weights.empty());
+  const int32_t n_in = matrix(args.weights[0]).n_in;
+  SLIP_CHECK(static_cast<size_t>(n_in) <= stride(args.x));
+  int32_t n_out = 0;
+  for (const MatrixRef ref : args.weights) {
+    SLIP_CHECK(matrix(ref).n_in == n_in);
+    n_out += matrix(ref).n_out;
+  }
+  if (args.epilogue == Epilogue::kSiluMul) {
+    SLIP_CHECK(args.weights.size() == 2 &&
+               matrix(args.weights[0]).n_out == matrix(args.weights[1]).n_out);
+    n_out /= 2;
+  }
+  SLIP_CHECK(args.epilogue != Epilogue::kAddResidual || args.weights.size() == 1);
+  SLIP_CHECK(args.epilogue == Epilogue::kNone || args.out_column == 0);
+  SLIP_CHECK(static_cast<size_t>(args.out_column + n_out) <= stride(args.out));
+  const int32_t n_rows_max = args.out == Act::kLogits ? plan_.logit_rows_max : plan_.batch_rows_max;
+  SLIP_CHECK(args.n_rows <= n_rows_max);
+  if (args.norm == VectorRef::kNone) return;
+  SLIP_CHECK(n_in == config_.hidden_size && vector(args.norm).size() == static_cast<size_t>(n_in));
+}
+
+void OpsStorage::check_delta_net(const Pass& pass) const {
+  check_pass(pass);
+  for (const PassSegment& segment : pass.segments) {
+    const SequenceState& s = state(segment.state);
+    SLIP_CHECK(segment.position == s.n_committed);
+    SLIP_CHECK(s.n_folded <= s.n_committed && s.n_committed - s.n_folded <= kDraftTokensMax);
+    SLIP_CHECK(segment.n_certain <= segment.n_rows &&
+               segment.n_rows - segment.n_certain <= kDraftTokensMax);
+  }
+}
+
+float* OpsStorage::recurrent_head(const SequenceState& state, int32_t layer, int32_t head) const {
+  const auto head_floats = static_cast<size_t>(layout_.delta_net.value_dim) *
+                           static_cast<size_t>(layout_.delta_net.key_dim);
+  return state.recurrent.data() + static_cast<size_t>(layer) * layout_.recurrent_floats() +
+         static_cast<size_t>(head) * head_floats;
+}
+
+float* OpsStorage::conv_history(const SequenceState& state, int32_t layer) const {
+  return state.conv.data() + static_cast<size_t>(layer) * layout_.conv_floats();
+}
+
+float* OpsStorage::kept_row(const SequenceState& state, int32_t layer, int32_t i) const {
+  return state.kept.data() + static_cast<size_t>(layer) * layout_.kept_floats() +
+         static_cast<size_t>(i) * static_cast<size_t>(layout_.kept_width());
+}
+
+}  // namespace slip::cpu

@@ -1,0 +1,78 @@
+// What every implementation of Ops on the CPU has: activations, weights by reference, and a way to
+// the sequence states. The runner reads and writes activations through it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/sequence_state.h"
+#include "model/ops.h"
+#include "tensor/buffer.h"
+
+namespace slip::cpu {
+
+// Limits that all memory is sized from.
+struct OpsPlan {
+  int32_t batch_rows_max = 0;
+  int32_t logit_rows_max = 0;
+  int32_t states_max = 0;
+  int32_t n_splits = 0;  // W of backend/split_rule.h
+};
+
+class OpsStorage : public Ops {
+ public:
+  // `states` is indexed by StateId and outlives this object.
+  // Throws Error{kUnsupportedModel} for widths that the vector kernels cannot divide,
+  // Error{kInsufficientMemory}.
+  OpsStorage(const ModelConfig& config, const StateLayout& layout, std::span<SequenceState> states,
+             const OpsPlan& plan);
+
+  // Keeps the view. Throws Error{kUnsupportedModel} where n_in or the group size is not a multiple
+  // of 8.
+  MatrixRef add_matrix(const WeightView& weight) final;
+  VectorRef add_vector(std::span<const float> values) final;
+  void select_rows(Act from, std::span<const int32_t> rows, Act to) final;
+
+  // [n_rows, act_width(config, act)]
+  float* act(Act act) const { return acts_[static_cast<size_t>(act)].data(); }
+
+  // All memory that was reserved at load and does not grow: activations and scratch.
+  virtual int64_t workspace_bytes() const;
+
+  const ModelConfig& config() const { return config_; }
+  const StateLayout& layout() const { return layout_; }
+  const OpsPlan& plan() const { return plan_; }
+
+  size_t stride(Act act) const { return static_cast<size_t>(act_width(config_, act)); }
+  float* row(Act act, int32_t index) const {
+    return this->act(act) + static_cast<size_t>(index) * stride(act);
+  }
+  const WeightView& matrix(MatrixRef ref) const { return matrices_[static_cast<size_t>(ref)]; }
+  std::span<const float> vector(VectorRef ref) const { return vectors_[static_cast<size_t>(ref)]; }
+  SequenceState& state(StateId id) const { return states_[index(id)]; }
+
+  // Aborts where the arguments do not fit the places that they name.
+  void check_pass(const Pass& pass) const;
+  void check_project(const ProjectArgs& args) const;
+  void check_delta_net(const Pass& pass) const;
+
+  // Recurrent state of one value head: [value_dim / 32, key_dim, 32].
+  float* recurrent_head(const SequenceState& state, int32_t layer, int32_t head) const;
+  // Inputs of the convolution before position n_folded: [conv_kernel - 1, conv_channels].
+  float* conv_history(const SequenceState& state, int32_t layer) const;
+  // Inputs of the drafted row at position n_folded + i: [kept_width].
+  float* kept_row(const SequenceState& state, int32_t layer, int32_t i) const;
+
+ private:
+  ModelConfig config_;
+  StateLayout layout_;
+  OpsPlan plan_;
+  std::span<SequenceState> states_;
+  std::array<FloatBuffer, kActCount> acts_;
+  std::vector<WeightView> matrices_;
+  std::vector<std::vector<float>> vectors_;
+};
+
+}  // namespace slip::cpu

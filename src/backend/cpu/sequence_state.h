@@ -1,0 +1,74 @@
+// Everything that one sequence is on the CPU. Owned by StateTable; the ops read and write it, the
+// runner moves its counters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/batch.h"
+#include "backend/cpu/kv_layout.h"
+#include "backend/runner.h"
+#include "model/config.h"
+#include "tensor/buffer.h"
+
+namespace slip::cpu {
+
+// Shapes of the per-sequence buffers, from the configuration.
+struct StateLayout {
+  KvLayout kv;
+  int32_t n_trunk_kv_layers = 0;  // the first of kv.n_layers
+  int32_t n_recurrent_layers = 0;
+  int32_t hidden_size = 0;
+  DeltaNetConfig delta_net;
+
+  explicit StateLayout(const ModelConfig& config);
+
+  // Floats of one layer. The recurrent state is [n_value_heads, value_dim / 32, key_dim, 32]: a
+  // strip of 32 value columns is independent of the others and, with 128 keys, fits the first-level
+  // cache. value_dim is a multiple of 32.
+  size_t recurrent_floats() const;
+  size_t conv_floats()
+      const;  // [conv_kernel - 1, conv_channels], inputs of the convolution, oldest first
+  int32_t kept_width()
+      const;  // conv_channels + 2 * n_value_heads: [q|k|v before convolution | decay exp(g) | beta]
+  size_t kept_floats() const;  // [kDraftTokensMax, kept_width]
+
+  // Tokens that KV layer `layer` holds in a stored state: the draft head's cache, the last layer of
+  // a model that has one, lags by the entry whose next token is not the state's.
+  int32_t cached_tokens(int32_t layer, int32_t n_committed, bool keeps_draft_history) const;
+
+  int64_t n_bytes() const;  // of one state, its cache blocks excluded
+};
+
+inline constexpr int32_t kStripColumns = 32;
+
+struct SequenceState {
+  StateOptions options;
+  std::vector<TokenId>
+      ids;  // tokens of rows run, [>= n_committed]; drafts of the last forward included
+  std::vector<float*> blocks;     // cache block i holds positions [64 i, 64 i + 64)
+  std::vector<int32_t> granules;  // of the pool, in order
+
+  int32_t n_committed = 0;  // tokens that count
+  int32_t n_folded =
+      0;  // of these, already in `recurrent` and `conv`; n_committed - n_folded rows wait in `kept`
+  int32_t n_draft_entries =
+      0;  // entries of the draft head's cache that used the target's hidden states
+  TokenId
+      drafted_after{};  // the pending token that entry n_committed - 1 assumed, where there is one
+  int32_t hidden_begin = 0;  // position of hidden row 0
+
+  FloatBuffer recurrent;  // [n_recurrent_layers, recurrent_floats]
+  FloatBuffer conv;       // [n_recurrent_layers, conv_floats]
+  FloatBuffer
+      kept;  // [n_recurrent_layers, kDraftTokensMax, kept_width], rows from position n_folded on
+  FloatBuffer
+      hidden;  // [kSegmentRowsMax, hidden_size] final hidden states of the last segment from its last
+               // certain row on
+  bool is_open = false;
+
+  // Positions from here on may still be written, in some layer; everything below is final.
+  int32_t first_writable() const;
+};
+
+}  // namespace slip::cpu

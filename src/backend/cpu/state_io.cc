@@ -1,0 +1,179 @@
+#include "backend/cpu/state_io.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+namespace slip::cpu {
+
+namespace {
+
+constexpr uint64_t kMagic =
+    0x3153504c49534350;  // "PCSILPS1" in memory order: CPU layout, version 1
+constexpr size_t kSampledBytes =
+    4096;  // of each tensor: enough to tell fine-tunes apart, cheap at any size
+
+// Writes or reads the parts of a body in order: the format is stated once, in visit_body().
+class Writer {
+ public:
+  explicit Writer(std::vector<std::byte>& bytes) : bytes_(bytes) {}
+  template <class T>
+  void visit(T* values, size_t n) {
+    const auto* begin = reinterpret_cast<const std::byte*>(values);
+    bytes_.insert(bytes_.end(), begin, begin + n * sizeof(T));
+  }
+
+ private:
+  std::vector<std::byte>& bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::byte* bytes) : bytes_(bytes) {}
+  template <class T>
+  void visit(T* values, size_t n) {
+    std::memcpy(values, bytes_, n * sizeof(T));
+    bytes_ += n * sizeof(T);
+  }
+
+ private:
+  const std::byte* bytes_;
+};
+
+template <class Visitor>
+void visit_cache(Visitor& visitor, SequenceState& state, const KvLayout& kv, int32_t layer,
+                 int32_t n_tokens) {
+  const auto dim = static_cast<size_t>(kv.head_dim);
+  for (int32_t head = 0; head < kv.n_kv_heads; ++head) {
+    for (int32_t begin = 0; begin < n_tokens; begin += kCacheBlockTokens) {
+      const auto n = static_cast<size_t>(std::min(kCacheBlockTokens, n_tokens - begin));
+      float* block = state.blocks[static_cast<size_t>(begin / kCacheBlockTokens)];
+      float* keys = block + kv.key_offset(layer, head);  // transposed: [head_dim, 64]
+      for (size_t d = 0; d < dim; ++d) visitor.visit(keys + d * kCacheBlockTokens, n);
+      visitor.visit(block + kv.value_offset(layer, head), n * dim);
+    }
+  }
+}
+
+template <class Visitor>
+void visit_body(Visitor& visitor, SequenceState& state, const StateLayout& layout,
+                const StateHeader& header) {
+  const auto n_tokens = static_cast<size_t>(header.n_committed);
+  visitor.visit(state.ids.data(), n_tokens);
+  for (int32_t layer = 0; layer < layout.kv.n_layers; ++layer) {
+    visit_cache(visitor, state, layout.kv, layer,
+                layout.cached_tokens(layer, header.n_committed, header.keeps_draft_history != 0));
+  }
+  visitor.visit(state.recurrent.data(), state.recurrent.size());
+  visitor.visit(state.conv.data(), state.conv.size());
+  if (header.keeps_draft_history != 0 && header.n_committed > 0) {
+    const auto row = static_cast<size_t>(header.n_committed - 1 - state.hidden_begin);
+    const auto width = static_cast<size_t>(layout.hidden_size);
+    visitor.visit(state.hidden.data() + row * width, width);
+  }
+}
+
+size_t body_bytes(const StateLayout& layout, const StateHeader& header) {
+  size_t n_floats = static_cast<size_t>(layout.n_recurrent_layers) *
+                    (layout.recurrent_floats() + layout.conv_floats());
+  for (int32_t layer = 0; layer < layout.kv.n_layers; ++layer) {
+    const int32_t n =
+        layout.cached_tokens(layer, header.n_committed, header.keeps_draft_history != 0);
+    n_floats += 2 * static_cast<size_t>(n) * static_cast<size_t>(layout.kv.n_kv_heads) *
+                static_cast<size_t>(layout.kv.head_dim);
+  }
+  if (header.keeps_draft_history != 0 && header.n_committed > 0)
+    n_floats += static_cast<size_t>(layout.hidden_size);
+  return n_floats * sizeof(float) + static_cast<size_t>(header.n_committed) * sizeof(TokenId);
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorCode::kCorruptFile, "stored state: " + what);
+}
+
+void require_equal(const char* what, uint64_t found, uint64_t wanted) {
+  if (found != wanted)
+    refuse(std::string(what) + " is " + std::to_string(found) + ", expected " +
+           std::to_string(wanted));
+}
+
+}  // namespace
+
+uint64_t model_fingerprint(const ModelFile& file, const ModelConfig& config) {
+  uint64_t hash = hash_bytes(std::as_bytes(std::span(config.family)));
+  const auto mix = [&](std::span<const std::byte> bytes) { hash = hash_bytes(bytes, hash); };
+  for (const auto& [name, tensor] : file.tensors()) {
+    mix(std::as_bytes(std::span(name)));
+    mix(std::as_bytes(std::span(tensor.shape)));
+    mix(std::as_bytes(std::span(&tensor.dtype, 1)));
+    mix({tensor.data, std::min(tensor.n_bytes, kSampledBytes)});
+  }
+  return hash;
+}
+
+std::vector<std::byte> write_state(SequenceState& state, const StateLayout& layout,
+                                   uint64_t fingerprint) {
+  const auto ids =
+      std::span<const TokenId>(state.ids).first(static_cast<size_t>(state.n_committed));
+  StateHeader header{.magic = kMagic,
+                     .fingerprint = fingerprint,
+                     .token_hash = hash_tokens(ids),
+                     .n_committed = state.n_committed,
+                     .keeps_draft_history = state.options.keeps_draft_history ? 1 : 0};
+  std::vector<std::byte> bytes(sizeof(header));
+  bytes.reserve(sizeof(header) + body_bytes(layout, header));
+  Writer writer(bytes);
+  visit_body(writer, state, layout, header);
+  header.body_hash = hash_bytes(std::span<const std::byte>(bytes).subspan(sizeof(header)));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+StateHeader read_state_header(std::span<const std::byte> bytes, const StateLayout& layout,
+                              const RunnerInfo& info, uint64_t fingerprint) {
+  StateHeader header;
+  if (bytes.size() < sizeof(header)) {
+    refuse(std::to_string(bytes.size()) + " bytes, expected at least " +
+           std::to_string(sizeof(header)));
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  require_equal("magic", header.magic, kMagic);
+  require_equal("model fingerprint", header.fingerprint, fingerprint);
+  const bool is_plausible = header.n_committed >= 0 &&
+                            header.n_committed <= info.context_tokens_max &&
+                            (header.keeps_draft_history == 0 || header.keeps_draft_history == 1) &&
+                            header.n_form_borders == 0 && header.reserved == 0;
+  if (!is_plausible) {
+    refuse(std::to_string(header.n_committed) + " tokens with " +
+           std::to_string(header.n_form_borders) + " form borders, expected at most " +
+           std::to_string(info.context_tokens_max) + " tokens and no border");
+  }
+  require_equal("length in bytes", bytes.size(), sizeof(header) + body_bytes(layout, header));
+  const std::span<const std::byte> body = bytes.subspan(sizeof(header));
+  require_equal("content hash", hash_bytes(body), header.body_hash);
+  std::vector<TokenId> ids(static_cast<size_t>(header.n_committed));
+  Reader(body.data()).visit(ids.data(), ids.size());
+  require_equal("token hash", hash_tokens(ids), header.token_hash);
+  for (const TokenId id : ids) {
+    if (index(id) >= static_cast<size_t>(info.vocab_size)) {
+      refuse("token " + std::to_string(static_cast<int32_t>(id)) + ", expected one below " +
+             std::to_string(info.vocab_size));
+    }
+  }
+  return header;
+}
+
+void read_state_body(std::span<const std::byte> bytes, const StateHeader& header,
+                     const StateLayout& layout, SequenceState& state) {
+  state.n_committed = state.n_folded = header.n_committed;
+  state.n_draft_entries = std::max(header.n_committed - 1, 0);
+  state.hidden_begin = state.n_draft_entries;
+  state.ids.resize(static_cast<size_t>(header.n_committed));
+  Reader reader(bytes.data() + sizeof(header));
+  visit_body(reader, state, layout, header);
+}
+
+}  // namespace slip::cpu

@@ -1,0 +1,23 @@
+// Randomness as a pure function: asking twice gives the same answer, on every machine and in any
+// order of calls. Source: Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1,
+// 2, 3", Philox 4x32-10.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace slip {
+
+// Ten rounds of Philox on a 128-bit counter.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+// What a number is drawn for. Two purposes never share a number at the same (seed, position).
+enum class Draw : uint32_t { kWeight, kTest };
+
+// Uniform in [0, 1), a multiple of 2^-24.
+float uniform(uint64_t seed, uint64_t position, Draw purpose);
+
+// Standard normal by Box and Muller from the same counter.
+float normal(uint64_t seed, uint64_t position, Draw purpose);
+
+}  // namespace slip

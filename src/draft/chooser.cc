@@ -1,0 +1,196 @@
+#include "draft/chooser.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace slip {
+namespace {
+
+// The rate converges from below, fast; two or three rounds are usual.
+constexpr int kPlanRoundsMax = 8;
+
+}  // namespace
+
+Chooser::Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options)
+    : sources_(std::move(sources)), options_(options), records_(sources_.size()) {
+  SLIP_CHECK(options.n_tokens_max >= 0 && options.n_tokens_max <= kDraftTokensMax);
+}
+
+void Chooser::choose(std::span<const DraftQuery> queries, std::span<ChosenDraft> drafts) {
+  SLIP_CHECK(queries.size() == drafts.size());
+  for (ChosenDraft& chosen : drafts) {
+    chosen.source = -1;
+    chosen.draft.tokens.clear();
+    chosen.draft.match_tokens = 0;
+  }
+  queries_.assign(queries.begin(), queries.end());
+  for (DraftQuery& query : queries_) query.n_max = std::min(query.n_max, options_.n_tokens_max);
+  if (sources_.empty() || queries.empty() || options_.n_tokens_max == 0) return;
+
+  grow_scratch(queries.size());
+  plans_.assign(queries.size(), {});
+  if (options_.adaptive) {
+    collect_offers();
+    plan_best();
+    for (size_t source = 0; source < sources_.size(); ++source) plan_probe(source);
+  } else {
+    for (size_t i = 0; i < plans_.size(); ++i)
+      plans_[i] = {.source = 0, .n_tokens = queries_[i].n_max};
+  }
+  for (size_t source = 0; source < sources_.size(); ++source) draw(source, drafts);
+}
+
+void Chooser::grow_scratch(size_t n_queries) {
+  offers_.reserve(n_queries * sources_.size());
+  asked_.reserve(n_queries);
+  asked_query_.reserve(n_queries);
+  for (Record& record : records_) {
+    while (record.proposals.size() < n_queries)
+      record.proposals.emplace_back().tokens.reserve(kDraftTokensMax);
+  }
+}
+
+std::span<const Draft> Chooser::ask(size_t source, std::span<const DraftQuery> queries) {
+  const auto proposals = std::span(records_[source].proposals).first(queries.size());
+  for (Draft& draft : proposals) {
+    draft.tokens.clear();
+    draft.match_tokens = 0;
+  }
+  sources_[source]->propose(queries, proposals);
+  return proposals;
+}
+
+void Chooser::collect_offers() {
+  offers_.clear();
+  for (size_t source = 0; source < sources_.size(); ++source) {
+    const Survival& survival = records_[source].survival;
+    if (sources_[source]->runs_model()) {
+      const Offer offer = {
+          .source = source, .draft_ms = cost_.draft_ms(), .curve = survival.curve(0)};
+      for (size_t query = 0; query < queries_.size(); ++query) {
+        offers_.push_back(offer);
+        offers_.back().query = query;
+        offers_.back().n_max = queries_[query].n_max;
+      }
+      continue;
+    }
+    const std::span<const Draft> proposals = ask(source, queries_);
+    for (size_t query = 0; query < queries_.size(); ++query) {
+      const auto n_max = static_cast<int32_t>(proposals[query].tokens.size());
+      SLIP_CHECK(n_max <= queries_[query].n_max);
+      if (n_max == 0) continue;
+      offers_.push_back({.query = query,
+                         .source = source,
+                         .n_max = n_max,
+                         .curve = survival.curve(proposals[query].match_tokens)});
+    }
+  }
+}
+
+// The best ratio of tokens to time over all sequences: at a given rate every sequence decides
+// alone, and the rate of those decisions is the next one. Source: Dinkelbach 1967, "On nonlinear
+// fractional programming".
+void Chooser::plan_best() {
+  double rate = planned_rate();
+  for (int round = 0; round < kPlanRoundsMax; ++round) {
+    plan_at_rate(rate);
+    const double better = planned_rate();
+    if (better <= rate) break;
+    rate = better;
+  }
+}
+
+void Chooser::plan_at_rate(double tokens_per_ms) {
+  std::ranges::fill(plans_, Plan{});
+  for (const Offer& offer : offers_) {
+    const double token_price = tokens_per_ms * (cost_.row_ms() + offer.draft_ms);
+    Plan& best = plans_[offer.query];
+    double n_expected = 0;
+    for (int32_t n = 1; n <= offer.n_max; ++n) {
+      n_expected += offer.curve[static_cast<size_t>(n)];
+      const double surplus = n_expected - n * token_price;
+      if (surplus <= best.surplus) continue;
+      best = {.source = static_cast<int32_t>(offer.source),
+              .n_tokens = n,
+              .n_expected = n_expected,
+              .draft_ms = n * offer.draft_ms,
+              .surplus = surplus};
+    }
+  }
+}
+
+double Chooser::planned_rate() const {
+  const auto n_queries = static_cast<double>(plans_.size());
+  double n_tokens = n_queries, n_rows = n_queries, draft_ms = 0;
+  for (const Plan& plan : plans_) {
+    n_tokens += plan.n_expected;
+    n_rows += plan.n_tokens;
+    draft_ms += plan.draft_ms;
+  }
+  return n_tokens / (cost_.step_ms(n_rows) + draft_ms);
+}
+
+void Chooser::plan_probe(size_t source) {
+  const auto is_planned = [&](const Plan& plan) {
+    return plan.source == static_cast<int32_t>(source);
+  };
+  const auto offer = std::ranges::find(offers_, source, &Offer::source);
+  if (offer == offers_.end()) return;
+  Record& record = records_[source];
+  if (std::ranges::any_of(plans_, is_planned)) {
+    record.n_idle_steps = 0;
+    record.probe_interval = kProbeIntervalMin;
+    return;
+  }
+  if (++record.n_idle_steps < record.probe_interval) return;
+  record.n_idle_steps = 0;
+  record.probe_interval = std::min(2 * record.probe_interval, kProbeIntervalMax);
+  record.survival.loosen();
+  plans_[offer->query] = {.source = static_cast<int32_t>(source),
+                          .n_tokens = std::min(kProbeTokens, offer->n_max)};
+}
+
+void Chooser::draw(size_t source, std::span<ChosenDraft> drafts) {
+  asked_.clear();
+  asked_query_.clear();
+  for (size_t query = 0; query < plans_.size(); ++query) {
+    if (plans_[query].source != static_cast<int32_t>(source)) continue;
+    asked_.push_back(queries_[query]);
+    asked_.back().n_max = plans_[query].n_tokens;
+    asked_query_.push_back(query);
+  }
+  if (asked_.empty()) return;
+  const bool is_proposed = options_.adaptive && !sources_[source]->runs_model();
+  if (!is_proposed) ask(source, asked_);
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    const Draft& proposal = records_[source].proposals[is_proposed ? asked_query_[i] : i];
+    const auto n = std::min(proposal.tokens.size(), static_cast<size_t>(asked_[i].n_max));
+    if (n == 0) continue;
+    ChosenDraft& chosen = drafts[asked_query_[i]];
+    chosen.source = static_cast<int32_t>(source);
+    chosen.draft.tokens.assign(proposal.tokens.begin(),
+                               proposal.tokens.begin() + static_cast<ptrdiff_t>(n));
+    chosen.draft.match_tokens = proposal.match_tokens;
+  }
+}
+
+void Chooser::observe(const ChosenDraft& draft, const DraftOutcome& outcome) {
+  if (draft.source < 0) return;
+  SLIP_CHECK(outcome.n_accepted <= outcome.n_drafted && outcome.n_drafted <= kDraftTokensMax);
+  const auto source = static_cast<size_t>(draft.source);
+  records_[source].survival.observe(draft.draft.match_tokens, outcome.n_drafted,
+                                    outcome.n_accepted);
+  sources_[source]->observe(outcome);
+}
+
+void Chooser::observe(const StepCost& cost) {
+  if (cost.n_rows > static_cast<int32_t>(queries_.size()) * kSegmentRowsMax) return;
+  cost_.observe(cost);
+}
+
+void Chooser::forget(SequenceId sequence) {
+  for (const auto& source : sources_) source->forget(sequence);
+}
+
+}  // namespace slip

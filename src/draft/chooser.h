@@ -1,0 +1,98 @@
+// Picks source and length of the next draft: the choice that promises the most tokens per
+// millisecond. Costs come from observed steps, survival from observed outcomes; "nothing" is one of
+// the choices and costs nothing. Its inputs include the clock, which is harmless: a draft changes
+// how fast tokens come, never which.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/draft_source.h"
+#include "draft/step_cost_model.h"
+#include "draft/survival.h"
+
+namespace slip {
+
+struct ChooserOptions {
+  bool adaptive = true;                    // false: always the first source, always n_tokens_max
+  int32_t n_tokens_max = kDraftTokensMax;  // [0, kDraftTokensMax]
+};
+
+// A draft together with who made it.
+struct ChosenDraft {
+  Draft draft;
+  int32_t source = -1;  // index into sources(); -1 where the draft is empty
+};
+
+class Chooser {
+ public:
+  Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options);
+
+  // One draft per query, in order, never longer than the query allows. `drafts` keep their capacity
+  // between steps. Sources that do not run the model are asked at every step; one that does is
+  // asked for what is wanted of it, all sequences in one call.
+  void choose(std::span<const DraftQuery> queries, std::span<ChosenDraft> drafts);
+
+  // What became of one draft of the last choose(). Drafts that were not verified are not reported.
+  void observe(const ChosenDraft& draft, const DraftOutcome& outcome);
+  // The step of the last choose(). Steps that also read a prompt say little of drafts and are best
+  // left out; those with more rows than drafts can have are ignored.
+  void observe(const StepCost& cost);
+  void forget(SequenceId sequence);
+
+  std::span<const std::unique_ptr<DraftSource>> sources() const { return sources_; }
+
+ private:
+  static constexpr int32_t kProbeIntervalMin = 16;  // steps
+  static constexpr int32_t kProbeIntervalMax =
+      128;  // at two tokens a probe, a hopeless source costs 1/64 row a step
+  static constexpr int32_t kProbeTokens = 2;
+
+  // What is known of one source.
+  struct Record {
+    Survival survival;
+    int32_t n_idle_steps = 0;  // since it was last drafted from
+    int32_t probe_interval = kProbeIntervalMin;
+    std::vector<Draft> proposals;  // [most queries so far], of this step
+  };
+  // What one source offers one sequence.
+  struct Offer {
+    size_t query = 0;
+    size_t source = 0;
+    int32_t n_max = 0;
+    double draft_ms = 0;  // per token, row excluded
+    Survival::Curve curve{};
+  };
+  struct Plan {
+    int32_t source = -1;
+    int32_t n_tokens = 0;
+    double n_expected = 0;  // survivors
+    double draft_ms = 0;
+    double surplus = 0;  // expected survivors beyond what their time would yield otherwise
+  };
+
+  void grow_scratch(size_t n_queries);
+  std::span<const Draft> ask(size_t source, std::span<const DraftQuery> queries);
+  void collect_offers();
+  void plan_best();
+  void plan_at_rate(double tokens_per_ms);
+  double planned_rate() const;
+  void plan_probe(size_t source);
+  void draw(size_t source, std::span<ChosenDraft> drafts);
+
+  std::vector<std::unique_ptr<DraftSource>> sources_;
+  ChooserOptions options_;
+  StepCostModel cost_;
+  std::vector<Record> records_;  // [sources]
+
+  // Scratch of one step; keeps its capacity.
+  std::vector<DraftQuery> queries_;
+  std::vector<Offer> offers_;
+  std::vector<Plan> plans_;  // [queries]
+  std::vector<DraftQuery> asked_;
+  std::vector<size_t> asked_query_;  // [asked], index into queries_
+};
+
+}  // namespace slip

@@ -1,0 +1,71 @@
+#include "draft/mtp_source.h"
+
+#include <gtest/gtest.h>
+
+namespace slip {
+namespace {
+
+// A draft head that counts up from the pending token, tagged by its state.
+class CountingRunner : public Runner {
+ public:
+  CountingRunner() { info_.has_draft_head = true; }
+
+  void draft(std::span<const DraftRequest> requests) override {
+    ++n_draft_calls;
+    for (const DraftRequest& request : requests) {
+      int32_t next =
+          static_cast<int32_t>(request.pending) + 100 * static_cast<int32_t>(request.state);
+      for (TokenId& out : request.out) out = TokenId{++next};
+    }
+  }
+
+  const RunnerInfo& info() const override { return info_; }
+  std::optional<StateId> open(const StateOptions&) override { return std::nullopt; }
+  void close(StateId) override {}
+  std::optional<StateId> fork(StateId) override { return std::nullopt; }
+  bool reserve(StateId, int32_t) override { return false; }
+  void forward(const Batch&) override {}
+  void accept(std::span<Verdict>) override {}
+  void truncate(StateId, int32_t) override {}
+  std::vector<std::byte> save(StateId) override { return {}; }
+  std::optional<StateId> load(std::span<const std::byte>) override { return std::nullopt; }
+  StateInfo state_info(StateId) const override { return {}; }
+  void read_logits(int32_t, std::span<float>) override {}
+  void read_draft_logits(int32_t, std::span<float>) override {}
+
+  int n_draft_calls = 0;
+
+ private:
+  RunnerInfo info_;
+};
+
+std::vector<int32_t> values(const Draft& draft) {
+  std::vector<int32_t> out;
+  for (const TokenId token : draft.tokens) out.push_back(static_cast<int32_t>(token));
+  return out;
+}
+
+TEST(MtpSource, RunsTheHeadOnceForAllSequences) {
+  CountingRunner runner;
+  MtpSource source(runner);
+  const std::vector<TokenId> a = {TokenId{1}, TokenId{2}};
+  const std::vector<TokenId> b = {TokenId{5}};
+  const std::vector<DraftQuery> queries = {
+      {.sequence = SequenceId{0}, .state = StateId{1}, .tokens = a, .n_max = 3},
+      {.sequence = SequenceId{1}, .state = StateId{2}, .tokens = b, .n_max = 1}};
+  std::vector<Draft> drafts(2);
+  source.propose(queries, drafts);
+  EXPECT_EQ(runner.n_draft_calls, 1);
+  EXPECT_EQ(values(drafts[0]), (std::vector<int32_t>{103, 104, 105}));
+  EXPECT_EQ(values(drafts[1]), (std::vector<int32_t>{206}));
+}
+
+TEST(MtpSource, LeavesTheHeadAloneWhenNobodyAsks) {
+  CountingRunner runner;
+  MtpSource source(runner);
+  source.propose({}, {});
+  EXPECT_EQ(runner.n_draft_calls, 0);
+}
+
+}  // namespace
+}  // namespace slip

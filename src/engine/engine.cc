@@ -1,0 +1,229 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace slip {
+namespace {
+
+BatchLimits batch_limits(const RunnerInfo& info, const EngineLimits& limits) {
+  return {.batch_rows_max = info.batch_rows_max,
+          .logit_rows_max = info.logit_rows_max,
+          .prompt_rows_max = limits.prompt_rows_max,
+          .context_tokens_max = info.context_tokens_max,
+          .n_splits = info.n_splits};
+}
+
+// A step whose every row verifies: the kind that drafts can make cheaper or dearer.
+bool reads_no_prompt(const Batch& batch) {
+  return std::ranges::all_of(batch.segments,
+                             [](const Segment& s) { return s.n_certain == 1 && s.wants_next; });
+}
+
+std::span<const TokenId> tokens_of(const ChosenDraft* maybe_draft) {
+  if (!maybe_draft) return {};
+  return maybe_draft->draft.tokens;
+}
+
+}  // namespace
+
+Engine::Engine(Runner& runner, Chooser& chooser, const EngineLimits& limits,
+               bool keeps_draft_history)
+    : runner_(runner),
+      chooser_(chooser),
+      batch_limits_(batch_limits(runner.info(), limits)),
+      scheduler_(runner, limits, {.keeps_draft_history = keeps_draft_history},
+                 chooser.sources().size()) {}
+
+SequenceId Engine::submit(GenerateRequest request) { return scheduler_.submit(std::move(request)); }
+
+void Engine::cancel(SequenceId sequence) {
+  if (Sequence* found = scheduler_.find(sequence)) found->is_cancelled = true;
+}
+
+bool Engine::idle() const { return scheduler_.empty(); }
+
+std::span<const TokenChunk> Engine::step() {
+  chunks_.clear();
+  end_cancelled();
+  admit();
+  if (scheduler_.running().empty()) return chunks_.chunks();
+  try {
+    draft();
+    build();
+    forward_and_accept();
+  } catch (const Error& error) {
+    end_all(error);
+    return chunks_.chunks();
+  }
+  append_all();
+  return chunks_.chunks();
+}
+
+void Engine::end_cancelled() {
+  const auto end_in = [&](std::span<Sequence> sequences) {
+    for (Sequence& sequence : sequences) {
+      if (sequence.is_cancelled) end(sequence, chunks_.add(sequence.id), FinishReason::kCancelled);
+    }
+  };
+  end_in(scheduler_.running());
+  end_in(scheduler_.waiting());
+  scheduler_.remove_finished();
+}
+
+void Engine::admit() {
+  scheduler_.admit();
+  // Where nothing runs, nothing will free room: a request that finds none now never will.
+  while (scheduler_.running().empty() && !scheduler_.waiting().empty()) {
+    Sequence& first = scheduler_.waiting().front();
+    end_with_error(first, chunks_.add(first.id), ErrorCode::kInsufficientMemory,
+                   "the runner has no state and room for " +
+                       std::to_string(first.n_prompt + first.max_tokens) +
+                       " tokens though nothing else runs; it was planned for " +
+                       std::to_string(runner_.info().states_max) + " states");
+    scheduler_.remove_finished();
+    scheduler_.admit();
+  }
+}
+
+void Engine::draft() {
+  const std::span<Sequence> running = scheduler_.running();
+  queries_.clear();
+  for (const Sequence& s : running) {
+    if (!s.is_decoding()) continue;
+    const int32_t n_max = draft_tokens_max(s.n_committed, 1, s.n_remaining(), batch_limits_);
+    if (n_max == 0) continue;
+    queries_.push_back({.sequence = s.id, .state = *s.state, .tokens = s.tokens, .n_max = n_max});
+  }
+  while (drafts_.size() < queries_.size())
+    drafts_.emplace_back().draft.tokens.reserve(kDraftTokensMax);
+
+  const EngineClock::time_point begin = EngineClock::now();
+  if (!queries_.empty()) chooser_.choose(queries_, std::span(drafts_).first(queries_.size()));
+  cost_ = {.draft_ms = ms_between(begin, EngineClock::now())};
+
+  draft_of_.assign(running.size(), nullptr);
+  for (size_t i = 0, query = 0; i < running.size() && query < queries_.size(); ++i) {
+    if (queries_[query].sequence == running[i].id) draft_of_[i] = &drafts_[query++];
+  }
+}
+
+void Engine::build() {
+  const std::span<Sequence> running = scheduler_.running();
+  rows_.clear();
+  for (size_t i = 0; i < running.size(); ++i) {
+    const Sequence& s = running[i];
+    rows_.push_back({.state = *s.state,
+                     .position = s.n_committed,
+                     .known = s.known(),
+                     .draft = tokens_of(draft_of_[i]),
+                     .n_remaining = s.n_remaining()});
+  }
+  build_batch(rows_, batch_limits_, plan_);
+}
+
+void Engine::forward_and_accept() {
+  verdicts_.assign(plan_.batch.segments.size(), Verdict{});
+  const EngineClock::time_point begin = EngineClock::now();
+  runner_.forward(plan_.batch);
+  runner_.accept(verdicts_);
+  cost_.forward_ms = ms_between(begin, EngineClock::now());
+  cost_.n_rows = plan_.batch.n_rows();
+  if (reads_no_prompt(plan_.batch)) report_cost();
+}
+
+// Prompt rows cost differently, so only pure decoding steps teach the cost model.
+void Engine::report_cost() {
+  for (const ChosenDraft& chosen : std::span(drafts_).first(queries_.size())) {
+    if (chosen.source < 0 || !chooser_.sources()[static_cast<size_t>(chosen.source)]->runs_model())
+      continue;
+    cost_.n_drafts_from_model += static_cast<int32_t>(chosen.draft.tokens.size());
+  }
+  chooser_.observe(cost_);
+}
+
+void Engine::append_all() {
+  const std::span<Sequence> running = scheduler_.running();
+  size_t segment = 0;
+  for (size_t i = 0; i < running.size(); ++i) {
+    if (plan_.shares[i].n_certain == 0) continue;
+    append_one(running[i], plan_.batch.segments[segment], verdicts_[segment], draft_of_[i]);
+    ++segment;
+  }
+  SLIP_CHECK(segment == verdicts_.size());
+  scheduler_.remove_finished();
+}
+
+void Engine::append_one(Sequence& sequence, const Segment& segment, const Verdict& verdict,
+                        const ChosenDraft* maybe_draft) {
+  sequence.n_committed = segment.position + segment.n_certain + verdict.n_accepted;
+  if (!segment.wants_next) return;
+  const auto accepted = tokens_of(maybe_draft).first(static_cast<size_t>(verdict.n_accepted));
+  const Appended appended =
+      append(sequence, accepted, verdict.is_finite ? std::optional(verdict.next) : std::nullopt);
+  if (segment.n_drafts() > 0) {
+    count_drafts(sequence, segment, verdict, *maybe_draft,
+                 std::min(appended.n_tokens, verdict.n_accepted));
+  }
+  const auto n_tokens = static_cast<int32_t>(sequence.tokens.size());
+  if (n_tokens < sequence.n_committed) {
+    runner_.truncate(*sequence.state, n_tokens);  // a stop inside the accepted run
+    sequence.n_committed = n_tokens;
+  }
+
+  TokenChunk& chunk = chunks_.add(sequence.id);
+  if (appended.n_tokens > 0) {
+    chunk.tokens.assign(sequence.tokens.end() - appended.n_tokens, sequence.tokens.end());
+    ++sequence.stats.steps;
+    if (!sequence.first_token) sequence.first_token = EngineClock::now();
+  }
+  if (appended.finish) {
+    end(sequence, chunk, *appended.finish);
+  } else if (!verdict.is_finite) {
+    end_with_error(sequence, chunk, ErrorCode::kNonFiniteLogits,
+                   "the logits at position " + std::to_string(sequence.n_committed - 1) +
+                       " have no finite maximum, so no token can follow");
+  }
+}
+
+// `n_output` of the accepted drafts became output; a stop may have cut the others.
+void Engine::count_drafts(Sequence& sequence, const Segment& segment, const Verdict& verdict,
+                          const ChosenDraft& draft, int32_t n_output) {
+  sequence.stats.drafted += segment.n_drafts();
+  sequence.stats.accepted += n_output;
+  sequence.stats.accepted_by_source[static_cast<size_t>(draft.source)] += n_output;
+  chooser_.observe(
+      draft,
+      {.sequence = sequence.id, .n_drafted = segment.n_drafts(), .n_accepted = verdict.n_accepted});
+}
+
+void Engine::end_all(const Error& error) {
+  log::error("step failed, {} running sequences end: {}", scheduler_.running().size(),
+             error.what());
+  for (Sequence& sequence : scheduler_.running()) {
+    end_with_error(sequence, chunks_.add(sequence.id), error.code(), error.what());
+  }
+  scheduler_.remove_finished();
+}
+
+void Engine::end(Sequence& sequence, TokenChunk& chunk, FinishReason reason) {
+  SLIP_CHECK(!sequence.is_over);
+  sequence.is_over = true;
+  chooser_.forget(sequence.id);
+  close_stats(sequence, EngineClock::now(), runner_.info());
+  chunk.finish = Finish{
+      .reason = reason, .error = std::nullopt, .message = {}, .stats = std::move(sequence.stats)};
+}
+
+void Engine::end_with_error(Sequence& sequence, TokenChunk& chunk, ErrorCode code,
+                            const std::string& message) {
+  end(sequence, chunk, FinishReason::kError);
+  chunk.finish->error = code;
+  chunk.finish->message = message;
+}
+
+}  // namespace slip

@@ -1,0 +1,53 @@
+// What a client asks, and what comes back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+
+namespace slip {
+
+struct GenerateRequest {
+  std::vector<TokenId> prompt;    // at least one token
+  int32_t max_tokens = 0;         // at least 1; tokens to generate, a stop token included
+  std::vector<TokenId> stop_ids;  // any of them ends the answer
+  uint64_t seed = 0;              // recorded; greedy decoding draws nothing
+};
+
+enum class FinishReason { kStop, kLength, kCancelled, kError };
+std::string_view name(FinishReason reason);  // "stop", "length", "cancelled", "error"
+
+// Of one finished request. Times are wall time of the engine's clock.
+struct SequenceStats {
+  int32_t prompt_tokens = 0;
+  int32_t completion_tokens = 0;  // a stop token included
+  int32_t steps =
+      0;  // steps that produced tokens: the one that ended the prompt, and every later one
+  int32_t drafted = 0;
+  int32_t accepted = 0;                     // drafts that became output; cut ones excluded
+  std::vector<int32_t> accepted_by_source;  // [sources of the engine's chooser]
+  double prefill_ms = 0;                    // from admission until the first token
+  double decode_ms = 0;                     // from then on
+  int64_t state_bytes = 0;  // of the sequence at its end: state, cache blocks in use
+};
+
+struct Finish {
+  FinishReason reason = FinishReason::kStop;
+  std::optional<ErrorCode> error;  // with kError
+  std::string message;             // with kError, one sentence
+  SequenceStats stats;
+};
+
+// Tokens that one step gave one sequence.
+struct TokenChunk {
+  SequenceId sequence{};
+  std::vector<TokenId> tokens;   // a final stop token included
+  std::optional<Finish> finish;  // set once, with the last chunk
+};
+
+}  // namespace slip

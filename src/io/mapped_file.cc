@@ -1,0 +1,40 @@
+#include "io/mapped_file.h"
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <sys/mman.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "io/regular_file.h"
+
+namespace slip {
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const RegularFile file(path);
+  if (file.n_bytes() == 0) return;  // mmap refuses a length of zero
+  void* const pages =
+      mmap(nullptr, file.n_bytes(), PROT_READ, MAP_SHARED, file.descriptor(), /*offset=*/0);
+  if (pages == MAP_FAILED) {
+    throw Error(ErrorCode::kCorruptFile,
+                path.string() + ": cannot be mapped: " + std::generic_category().message(errno));
+  }
+  bytes_ = {static_cast<const std::byte*>(pages), file.n_bytes()};
+}
+
+MappedFile::~MappedFile() {
+  if (bytes_.empty()) return;
+  SLIP_CHECK(munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()) == 0);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+}  // namespace slip

@@ -1,0 +1,27 @@
+// A file mapped read-only. Pages are shared with every other process that maps it.
+// The file must keep its length while it is mapped: reading a page that another process cut off
+// raises SIGBUS.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace slip {
+
+class MappedFile {
+ public:
+  // Throws Error{kNotFound} or Error{kCorruptFile} (not a regular file) with the path. An empty
+  // file is fine.
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace slip

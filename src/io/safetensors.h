@@ -1,0 +1,40 @@
+// The safetensors format: an 8-byte little-endian header length, a JSON header, the data.
+// Files are hostile until parsed: every offset, shape and type is checked before a view is made.
+// Source: the format section of https://github.com/huggingface/safetensors.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor_view.h"
+
+namespace slip {
+
+inline constexpr size_t kSafetensorsHeaderBytesMax = 100'000'000;
+inline constexpr size_t kShapeRankMax = 16;
+
+using TensorMap = std::map<std::string, TensorView, std::less<>>;
+
+// Views into `bytes`, by name. `origin` names the file in errors.
+// Throws Error{kCorruptFile}: header longer than the file or 100 MB, JSON that is not the expected
+// object, unknown type, more than kShapeRankMax dimensions or 2^63 elements (dimensions of 0
+// counted as 1, so that no partial product overflows), shape and range that disagree, ranges that
+// overlap or leave gaps, names given twice.
+TensorMap parse_safetensors(std::span<const std::byte> bytes, const std::string& origin);
+
+struct NamedTensor {
+  std::string name;
+  TensorView tensor;
+};
+
+// Writes `tensors` in the order given, into a file beside `path` that then takes its place.
+// Throws Error{kInvalidArgument} with the path when the file cannot be written, or with the name
+// that occurs twice, is not UTF-8 or is "__metadata__"; a partial file is removed and an older file
+// at `path` stays.
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
+
+}  // namespace slip

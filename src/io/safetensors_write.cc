@@ -1,0 +1,93 @@
+// Writing safetensors; the reading half is safetensors.cc.
+#include <fstream>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "io/json_file.h"
+#include "io/safetensors.h"
+
+namespace slip {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kHeaderAlignment =
+    8;  // so that the data of a mapped file is aligned for every type
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
+  throw Error(ErrorCode::kInvalidArgument, path.string() + ": " + reason);
+}
+
+std::string make_header(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
+  json header = json::object();
+  uint64_t n_data = 0;
+  for (const auto& [name, tensor] : tensors) {
+    SLIP_CHECK(tensor.n_bytes ==
+               static_cast<size_t>(tensor.n_elements()) * element_bytes(tensor.dtype));
+    if (name == "__metadata__" || header.contains(name)) {
+      refuse(path, "the name " + quote(name) + " is taken");
+    }
+    header[name] = {{"dtype", slip::name(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"data_offsets", {n_data, n_data + tensor.n_bytes}}};
+    n_data += tensor.n_bytes;
+  }
+  try {
+    std::string text = header.dump();
+    text.resize((text.size() + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment, ' ');
+    return text;
+  } catch (const json::type_error&) {
+    refuse(path, "a tensor's name is not UTF-8");
+  }
+}
+
+// A new file under a temporary name that is removed again unless commit() gives it its real one.
+class NewFile {
+ public:
+  explicit NewFile(const std::filesystem::path& path)
+      : path_(path), partial_path_(path.string() + ".partial-" + std::to_string(getpid())) {
+    stream_.open(partial_path_, std::ios::binary | std::ios::trunc);
+    if (!stream_) refuse(path_, "cannot be created");
+  }
+  ~NewFile() {
+    std::error_code ignored;
+    std::filesystem::remove(partial_path_, ignored);
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(const void* data, size_t n_bytes) {
+    stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(n_bytes));
+  }
+
+  void commit() {
+    stream_.close();
+    if (!stream_) refuse(path_, "cannot be written to its end");
+    std::error_code error;
+    std::filesystem::rename(partial_path_, path_, error);
+    if (error) refuse(path_, "cannot be replaced: " + error.message());
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_path_;
+  std::ofstream stream_;
+};
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
+  const std::string header = make_header(path, tensors);
+  const uint64_t n_header = header.size();
+  NewFile file(path);
+  file.write(&n_header, sizeof(n_header));
+  file.write(header.data(), header.size());
+  for (const NamedTensor& named : tensors) file.write(named.tensor.data, named.tensor.n_bytes);
+  file.commit();
+}
+
+}  // namespace slip

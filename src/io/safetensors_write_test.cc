@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "io/json_file.h"
+#include "io/mapped_file.h"
+#include "io/safetensors.h"
+#include "io/testing/expect_error.h"
+#include "io/testing/temporary_folder.h"
+
+namespace slip {
+namespace {
+
+using testing::fails_with;
+using testing::TemporaryFolder;
+
+std::vector<std::byte> counted_bytes(size_t n) {
+  std::vector<std::byte> bytes(n);
+  for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::byte>(i * 7 + 1);
+  return bytes;
+}
+
+NamedTensor tensor_of(std::string name, DType dtype, std::vector<int64_t> shape,
+                      const std::vector<std::byte>& bytes) {
+  return {std::move(name), {dtype, std::move(shape), bytes.data(), bytes.size()}};
+}
+
+size_t n_files(const TemporaryFolder& folder) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder.path()),
+                                           std::filesystem::directory_iterator()));
+}
+
+TEST(WriteSafetensors, WritesWhatTheParserReads) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "t.safetensors";
+  const auto six = counted_bytes(6);
+  const auto four = counted_bytes(4);
+  const std::vector<std::byte> none;
+  write_safetensors(path, std::vector{tensor_of("z \"quoted\" é", DType::kBF16, {3, 1}, six),
+                                      tensor_of("empty", DType::kF32, {0, 5}, none),
+                                      tensor_of("a", DType::kF32, {}, four)});
+
+  const MappedFile file(path);
+  const TensorMap tensors = parse_safetensors(file.bytes(), path.string());
+  ASSERT_EQ(tensors.size(), 3u);
+  const TensorView& z = tensors.at("z \"quoted\" é");
+  EXPECT_EQ(z.dtype, DType::kBF16);
+  EXPECT_EQ(z.shape, (std::vector<int64_t>{3, 1}));
+  EXPECT_TRUE(std::equal(six.begin(), six.end(), z.data, z.data + z.n_bytes));
+  EXPECT_EQ(tensors.at("empty").shape, (std::vector<int64_t>{0, 5}));
+  const TensorView& a = tensors.at("a");
+  EXPECT_TRUE(a.shape.empty());
+  EXPECT_TRUE(std::equal(four.begin(), four.end(), a.data, a.data + a.n_bytes));
+}
+
+TEST(WriteSafetensors, AlignsTheDataWhateverTheHeaderHolds) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "t.safetensors";
+  const auto bytes = counted_bytes(8);
+  for (size_t n = 1; n <= 9; ++n) {
+    write_safetensors(path, std::vector{tensor_of(std::string(n, 'x'), DType::kF64, {1}, bytes)});
+    const MappedFile file(path);
+    const TensorMap tensors = parse_safetensors(file.bytes(), path.string());
+    EXPECT_EQ((tensors.begin()->second.data - file.bytes().data()) % 8, 0) << n;
+  }
+}
+
+TEST(WriteSafetensors, KeepsTheOrderGiven) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "t.safetensors";
+  const auto bytes = counted_bytes(2);
+  write_safetensors(path, std::vector{tensor_of("z", DType::kU8, {2}, bytes),
+                                      tensor_of("a", DType::kU8, {2}, bytes)});
+  const MappedFile file(path);
+  const TensorMap tensors = parse_safetensors(file.bytes(), path.string());
+  EXPECT_EQ(tensors.at("a").data, tensors.at("z").data + 2);
+}
+
+TEST(WriteSafetensors, WritesAFileWithoutTensors) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "t.safetensors";
+  write_safetensors(path, {});
+  EXPECT_TRUE(parse_safetensors(MappedFile(path).bytes(), "t").empty());
+}
+
+TEST(WriteSafetensors, LeavesNothingButTheFile) {
+  const TemporaryFolder folder;
+  write_safetensors(folder.write("t", "older"), {});
+  EXPECT_EQ(n_files(folder), 1u);
+}
+
+TEST(WriteSafetensors, RefusesNamesThatTheParserWould) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "t";
+  const auto bytes = counted_bytes(1);
+  const auto write = [&](const std::string& name) {
+    write_safetensors(path, std::vector{tensor_of("a", DType::kU8, {1}, bytes),
+                                        tensor_of(name, DType::kU8, {1}, bytes)});
+  };
+  for (const char* taken : {"a", "__metadata__"}) {
+    EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, std::string(taken) + "\" is taken",
+                           [&] { write(taken); }));
+  }
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "not UTF-8", [&] { write("\xFF"); }));
+  EXPECT_EQ(n_files(folder), 0u);
+}
+
+TEST(WriteSafetensors, NamesAPathThatCannotBeCreated) {
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "/no/such/folder/t: cannot be created",
+                         [] { write_safetensors("/no/such/folder/t", {}); }));
+}
+
+TEST(WriteSafetensors, RemovesThePartWhenTheNameIsAFolders) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "t");
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "cannot be replaced",
+                         [&] { write_safetensors(folder.path() / "t", {}); }));
+  EXPECT_EQ(n_files(folder), 1u);
+}
+
+// No file of this process may grow beyond `n_bytes` while the object lives: a full disk in small.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t n_bytes) : handler_before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &limit_before_);
+    const rlimit limit = {n_bytes, limit_before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &limit_before_);
+    std::signal(SIGXFSZ, handler_before_);
+  }
+
+ private:
+  rlimit limit_before_ = {};
+  void (*handler_before_)(int);
+};
+
+TEST(WriteSafetensors, KeepsTheOlderFileWhenTheDiskIsFull) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("t", "older");
+  const auto bytes = counted_bytes(100'000);
+  {
+    const FileSizeLimit limit(50'000);
+    EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "cannot be written to its end", [&] {
+      write_safetensors(path, std::vector{tensor_of("a", DType::kU8, {100'000}, bytes)});
+    }));
+  }
+  EXPECT_EQ(read_text_file(path), "older");
+  EXPECT_EQ(n_files(folder), 1u);
+}
+
+}  // namespace
+}  // namespace slip

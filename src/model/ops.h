@@ -1,0 +1,127 @@
+// What a model asks of a device: about ten operations, each a formula with a name and a place where
+// a fused kernel may live. The forward pass (model/transformer.cc) is written once over them.
+//
+// Within a call every output element is computed in an order that does not depend on how many rows
+// run, on their neighbours or on the number of threads. That is what makes speculation invisible.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/ids.h"
+#include "model/config.h"
+#include "tensor/quant.h"
+
+namespace slip {
+
+// Activations live in named places that a backend sizes at load. All are float, [n_rows, width],
+// rows packed.
+enum class Act : uint8_t {
+  kResidual,   // [n_rows, hidden_size] the stream between layers
+  kNormed,     // [n_rows, hidden_size] after the final norm; the draft head's input and output
+  kProjected,  // [n_rows, projected_width] inputs of a mixer
+  kMixed,      // [n_rows, mixed_width] outputs of a mixer, before its output projection
+  kFfn,        // [n_rows, intermediate_size]
+  kFusion,     // [n_rows, 2 * hidden_size] embedding and hidden state side by side
+  kSelected,   // [logit_rows_max, hidden_size] rows that produce logits
+  kLogits,     // [logit_rows_max, vocab_size]
+};
+inline constexpr int kActCount = 8;
+
+// Columns of kProjected: [q and gate per head | k | v] before attention, [q | k | v | z | b | a]
+// before the delta net.
+int32_t projected_width(const ModelConfig& config);
+int32_t mixed_width(const ModelConfig& config);
+int32_t act_width(const ModelConfig& config, Act act);
+
+enum class MatrixRef : int32_t { kNone = -1 };
+enum class VectorRef : int32_t { kNone = -1 };
+
+// Rows of one sequence within a pass: positions [position, position + n_rows) of a KV layer or of
+// the recurrence.
+struct PassSegment {
+  StateId state{};
+  int32_t position = 0;
+  int32_t n_rows = 0;     // 0: nothing but the fold of delta_net
+  int32_t n_certain = 0;  // leading rows that become part of the recurrent state at once
+};
+
+// One traversal of some layers by some rows.
+struct Pass {
+  std::span<const TokenId> tokens;        // [n_rows]
+  std::span<const PassSegment> segments;  // rows segment after segment
+
+  int32_t n_rows() const { return static_cast<int32_t>(tokens.size()); }
+};
+
+enum class Epilogue : uint8_t {
+  kNone,         // out = [W0 x | W1 x | ...]
+  kSiluMul,      // out = silu(W0 x) * (W1 x)
+  kAddResidual,  // out += W0 x
+};
+
+struct ProjectArgs {
+  Act x{};
+  VectorRef norm = VectorRef::kNone;   // if given, x is RMS-normalised and scaled by it on the way
+                                       // in; x itself stays
+  std::span<const MatrixRef> weights;  // 1 to 4
+  Epilogue epilogue = Epilogue::kNone;
+  Act out{};               // never x
+  int32_t out_column = 0;  // first column written; with kNone only
+  int32_t n_rows = 0;
+};
+
+struct NormArgs {
+  Act x{};
+  VectorRef weight{};      // [hidden_size]
+  Act out{};               // may be x
+  int32_t out_column = 0;  // first column written; rows of `out` may be wider than hidden_size
+};
+
+struct AttentionArgs {
+  int32_t kv_layer = 0;          // index among the layers that write a KV cache
+  VectorRef q_norm{}, k_norm{};  // [head_dim]
+  bool append_only = false;      // true: write k and v of the rows, compute no output
+};
+
+struct DeltaNetArgs {
+  int32_t recurrent_layer = 0;   // index among the delta-net layers
+  VectorRef conv{};              // [conv_channels, conv_kernel]
+  VectorRef a_log{}, dt_bias{};  // [n_value_heads]
+  VectorRef norm{};              // [value_dim]
+};
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  // At load. The view's bytes outlive the ops; a backend may point at them, copy or repack.
+  virtual MatrixRef add_matrix(const WeightView& weight) = 0;
+  virtual VectorRef add_vector(std::span<const float> values) = 0;
+
+  // out[r, 0..hidden_size) = row tokens[r] of `table`.
+  virtual void embed(const Pass& pass, MatrixRef table, Act out) = 0;
+
+  // out[r, column + i] = x[r, i] / sqrt(mean(x[r]^2) + eps) * weight[i].
+  virtual void norm(const Pass& pass, const NormArgs& args) = 0;
+
+  // Matrix products; y = W x with W [n_out, n_in].
+  virtual void project(const ProjectArgs& args) = 0;
+
+  // Gated full attention (specification 4.2, 4.4): reads q, gate, k, v from kProjected; normalises
+  // q and k per head, rotates them, appends k and v at the rows' positions, attends causally,
+  // multiplies by sigmoid(gate), writes kMixed. A row sees positions up to its own and nothing
+  // above, whatever bytes lie there.
+  virtual void attention(const Pass& pass, const AttentionArgs& args) = 0;
+
+  // Gated delta net (specification 4.5): reads q, k, v, z, b, a from kProjected; convolution, SiLU,
+  // normalisation, recurrence, gated norm; writes kMixed. First folds what the sequence accepted
+  // since its last pass into its recurrent state, then the certain rows; keeps the inputs of the
+  // drafted rows instead of states. A segment without rows is only folded.
+  virtual void delta_net(const Pass& pass, const DeltaNetArgs& args) = 0;
+
+  // to[i] = from[rows[i]].
+  virtual void select_rows(Act from, std::span<const int32_t> rows, Act to) = 0;
+};
+
+}  // namespace slip

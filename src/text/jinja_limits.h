@@ -1,0 +1,18 @@
+// How much a chat template may ask for. Hitting a limit is an Error that names it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace slip::jinja {
+
+struct Limits {
+  size_t template_bytes_max = 1 << 20;
+  int nesting_max = 128;           // of statements, and of expressions, as written
+  int value_nesting_max = 64;      // of lists in lists, as computed
+  int64_t steps_max = 20'000'000;  // expressions, list elements, 64 bytes of a string
+  size_t output_bytes_max = size_t{64} << 20;
+  size_t made_bytes_max = size_t{256} << 20;  // of all strings and lists computed on the way
+};
+
+}  // namespace slip::jinja

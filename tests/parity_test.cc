@@ -1,0 +1,338 @@
+// Parity with Hugging Face transformers: the CPU backend against the golden files that
+// tools/make_golden.py wrote, on random small checkpoints and on the embedded model.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/cpu/cpu_runner.h"
+#include "backend/runner.h"
+#include "backend/split_rule.h"
+#include "io/mapped_file.h"
+#include "io/model_file.h"
+#include "io/safetensors.h"
+
+namespace slip {
+namespace {
+
+// Largest error of a row over the row's largest logit, both absolute.
+//
+// Both sides compute in float32 and differ only in the order of their sums. A product of n terms in
+// another order is off by about sqrt(n) * 2^-24, 1e-6 at n = 384; some layers of norms, gates and a
+// recurrence amplify that: transformers' own two forms of the delta net are up to 1.6e-5 apart on
+// these files. 1e-4 leaves six times that. Mistakes show well above it: reversed taps, a swapped
+// half or a tiled head move a row by 1e-1 and more, a frequency off by a tenth by 1e-2, an epsilon
+// off by ten by 9e-4.
+constexpr double kTolerance = 1e-4;
+
+const std::filesystem::path kRoot = SLIP_SOURCE_DIR;
+
+struct Golden {
+  ModelFile model;
+  MappedFile file;
+  TensorMap tensors;
+
+  explicit Golden(const std::string& name)
+      : model(ModelFile::open(kRoot / (name == "tiny-coder" ? "models" : "tests/golden") / name)),
+        file(kRoot / "tests/golden" / name / "golden.safetensors"),
+        tensors(parse_safetensors(file.bytes(), name)) {}
+
+  std::vector<int32_t> ints(const std::string& name) const { return copy<int32_t>(name); }
+  std::vector<TokenId> ids(const std::string& name) const { return copy<TokenId>(name); }
+
+  // Row `row` of a [n, vocab_size] tensor.
+  std::vector<float> row(const std::string& name, size_t row) const {
+    const auto width = static_cast<size_t>(tensors.at(name).shape.at(1));
+    const std::vector<float> all = copy<float>(name);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * width);
+    return {begin, begin + static_cast<std::ptrdiff_t>(width)};
+  }
+
+ private:
+  template <class T>
+  std::vector<T> copy(const std::string& name) const {
+    const TensorView& view = tensors.at(name);
+    std::vector<T> values(static_cast<size_t>(view.n_elements()));
+    EXPECT_EQ(view.n_bytes, values.size() * sizeof(T)) << name;
+    std::memcpy(values.data(), view.data, values.size() * sizeof(T));
+    return values;
+  }
+};
+
+// The stored logits of some rows, and how far ours were from them.
+class Comparison {
+ public:
+  //   logits  [n_stored, vocab_size]
+  //   rows    [n_stored] the row of the sequence that each belongs to
+  Comparison(const Golden& golden, std::string logits, const std::string& rows)
+      : golden_(golden), logits_(std::move(logits)), rows_(golden.ints(rows)) {}
+
+  // Compares if row `row` is stored. `read` fills the logits: reading costs a copy, so it is not
+  // done for other rows.
+  template <class Read>
+  void compare(int32_t row, Read&& read) {
+    const auto found = std::find(rows_.begin(), rows_.end(), row);
+    if (found == rows_.end()) return;
+    const std::vector<float> want =
+        golden_.row(logits_, static_cast<size_t>(found - rows_.begin()));
+    std::vector<float> got(want.size());
+    read(std::span<float>(got));
+    const double error = relative_error(got, want);
+    EXPECT_LE(error, kTolerance) << logits_ << " of row " << row;
+    worst_ = std::max(worst_, error);
+    ++n_compared_;
+  }
+
+  ~Comparison() {
+    EXPECT_GT(n_compared_, 0) << logits_ << ": no row was compared";
+    std::cout << "[  parity  ] " << logits_ << ": " << n_compared_ << " rows, largest error "
+              << worst_ << " of " << kTolerance << "\n";
+  }
+  Comparison(const Comparison&) = delete;
+  Comparison& operator=(const Comparison&) = delete;
+
+ private:
+  static double relative_error(std::span<const float> got, std::span<const float> want) {
+    double error = 0;
+    double scale = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (!std::isfinite(got[i])) return INFINITY;  // NaN would lose every comparison below
+      error = std::max(error, std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i])));
+      scale = std::max(scale, std::abs(static_cast<double>(want[i])));
+    }
+    return error / scale;
+  }
+
+  const Golden& golden_;
+  std::string logits_;
+  std::vector<int32_t> rows_;
+  double worst_ = 0;
+  int n_compared_ = 0;
+};
+
+const std::string kBestKernels;                // empty: the best that this machine can run
+const std::string kDefinitions = "reference";  // plain loops, what kernels are tested against
+constexpr int32_t kContextTokens = 512;        // more than any golden sequence with its drafts
+
+// One sequence on a runner of its own.
+class Sequence {
+ public:
+  //   kernels  as RunnerOptions has it
+  Sequence(const Golden& golden, const std::string& kernels, const StateOptions& options)
+      : runner_(cpu::load_runner(
+            golden.model,
+            {.context_tokens_max = kContextTokens, .states_max = 1, .kernels = kernels})),
+        state_(runner_->open(options).value()) {
+    EXPECT_TRUE(runner_->reserve(state_, kContextTokens));
+  }
+
+  // Rows that one segment may have from here on, at most `wanted`.
+  int32_t segment_rows(int32_t wanted) const {
+    const RunnerInfo& info = runner_->info();
+    return std::min(
+        {wanted, info.batch_rows_max, rows_until_split_change(n_committed(), info.n_splits)});
+  }
+
+  // Runs one segment at the end of the sequence; the tokens from `n_certain` on are drafts.
+  Verdict run(std::span<const TokenId> tokens, int32_t n_certain) {
+    const auto n_rows = static_cast<int32_t>(tokens.size());
+    const Segment segment{
+        .state = state_, .position = n_committed(), .n_rows = n_rows, .n_certain = n_certain};
+    runner_->forward({.tokens = {tokens.begin(), tokens.end()}, .segments = {segment}});
+    Verdict verdict;
+    runner_->accept({&verdict, 1});
+    EXPECT_TRUE(verdict.is_finite);
+    return verdict;
+  }
+  Verdict run(std::span<const TokenId> certain) {
+    return run(certain, static_cast<int32_t>(certain.size()));
+  }
+
+  // The first `n` tokens of `tokens`, in segments as long as they may be.
+  Verdict run_prompt(std::span<const TokenId> tokens) {
+    Verdict verdict;
+    while (!tokens.empty()) {
+      const auto n = static_cast<size_t>(segment_rows(static_cast<int32_t>(tokens.size())));
+      verdict = run(tokens.first(n));
+      tokens = tokens.subspan(n);
+    }
+    return verdict;
+  }
+
+  std::vector<TokenId> draft(TokenId pending, size_t depth) {
+    std::vector<TokenId> out(depth);
+    const DraftRequest request{.state = state_, .pending = pending, .out = out};
+    runner_->draft({&request, 1});
+    return out;
+  }
+
+  Runner& runner() { return *runner_; }
+  int32_t n_committed() const { return runner_->state_info(state_).n_committed; }
+
+ private:
+  std::unique_ptr<Runner> runner_;
+  StateId state_;
+};
+
+// A golden folder, how many rows a segment gets, and what computes them.
+struct Case {
+  std::string golden;
+  int32_t n_rows = 1;
+  std::string kernels;
+
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) {
+    return out << c.golden << ", " << c.n_rows << " rows, kernels '" << c.kernels << "'";
+  }
+};
+
+std::vector<Case> cases(const std::vector<std::string>& goldens, const std::vector<int32_t>& rows,
+                        const std::string& kernels = kBestKernels) {
+  std::vector<Case> all;
+  for (const std::string& golden : goldens) {
+    for (const int32_t n_rows : rows) all.push_back({golden, n_rows, kernels});
+  }
+  return all;
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.golden + "_rows_" + std::to_string(info.param.n_rows);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class PromptParity : public testing::TestWithParam<Case> {};
+class VerifyParity : public testing::TestWithParam<Case> {};
+class DraftParity : public testing::TestWithParam<Case> {};
+class ChainParity : public testing::TestWithParam<Case> {};
+class GreedyParity : public testing::TestWithParam<Case> {};
+
+// Certain rows give logits for the last one only, so a segment of one row covers every row and
+// longer ones their ends.
+TEST_P(PromptParity, SegmentsEndWithTheLogitsOfTransformers) {
+  const Golden golden(GetParam().golden);
+  const std::vector<TokenId> tokens = golden.ids("tokens");
+  const std::vector<TokenId> argmax = golden.ids("argmax");
+  Sequence sequence(golden, GetParam().kernels, {});
+  Comparison comparison(golden, "logits", "logit_rows");
+  for (size_t n_done = 0; n_done < tokens.size();) {
+    const size_t wanted = std::min(tokens.size() - n_done, static_cast<size_t>(GetParam().n_rows));
+    const auto n = static_cast<size_t>(sequence.segment_rows(static_cast<int32_t>(wanted)));
+    const Verdict verdict = sequence.run(std::span(tokens).subspan(n_done, n));
+    n_done += n;
+    EXPECT_EQ(verdict.next, argmax[n_done - 1]) << "after " << n_done << " tokens";
+    comparison.compare(static_cast<int32_t>(n_done) - 1,
+                       [&](std::span<float> logits) { sequence.runner().read_logits(0, logits); });
+  }
+}
+
+// The prompt's own tokens as drafts. Random text is nearly always rejected, so rows also run on
+// states that have just lost drafts.
+TEST_P(VerifyParity, EveryRowOfADraftedSegmentHasTheLogitsOfTransformers) {
+  const Golden golden(GetParam().golden);
+  const std::vector<TokenId> tokens = golden.ids("tokens");
+  Sequence sequence(golden, GetParam().kernels, {});
+  Comparison comparison(golden, "logits", "logit_rows");
+  while (sequence.n_committed() < static_cast<int32_t>(tokens.size())) {
+    const int32_t position = sequence.n_committed();
+    const int32_t wanted =
+        std::min(static_cast<int32_t>(tokens.size()) - position, GetParam().n_rows);
+    const int32_t n_rows = sequence.segment_rows(wanted);
+    sequence.run(
+        std::span(tokens).subspan(static_cast<size_t>(position), static_cast<size_t>(n_rows)), 1);
+    for (int32_t row = 0; row < n_rows; ++row) {
+      comparison.compare(position + row, [&](std::span<float> logits) {
+        sequence.runner().read_logits(row, logits);
+      });
+    }
+  }
+}
+
+// Entry i of the head has seen tokens up to i + 1 and hidden states up to i; it is drafted from
+// after the segment that ends with i.
+TEST_P(DraftParity, TeacherForcedDraftsHaveTheLogitsOfTheDefinition) {
+  const Golden golden(GetParam().golden);
+  const std::vector<TokenId> tokens = golden.ids("tokens");
+  const std::vector<TokenId> argmax = golden.ids("mtp_argmax");
+  Sequence sequence(golden, GetParam().kernels, {.keeps_draft_history = true});
+  Comparison comparison(golden, "mtp_logits", "mtp_logit_rows");
+  size_t n_done = 0;
+  while (n_done < argmax.size()) {
+    const size_t wanted = std::min(argmax.size() - n_done, static_cast<size_t>(GetParam().n_rows));
+    const auto n = static_cast<size_t>(sequence.segment_rows(static_cast<int32_t>(wanted)));
+    sequence.run(std::span(tokens).subspan(n_done, n));
+    n_done += n;
+    EXPECT_EQ(sequence.draft(tokens[n_done], 1).front(), argmax[n_done - 1])
+        << "entry " << n_done - 1;
+    comparison.compare(static_cast<int32_t>(n_done) - 1, [&](std::span<float> logits) {
+      sequence.runner().read_draft_logits(0, logits);
+    });
+  }
+}
+
+// A draft run gives the logits of its last token, so each depth is a run of its own from the same
+// state.
+TEST_P(ChainParity, GreedyDraftChainIsThatOfTheDefinition) {
+  const Golden golden(GetParam().golden);
+  const TokenId pending = golden.ids("chain_pending").front();
+  const std::vector<TokenId> chain = golden.ids("mtp_chain_tokens");
+  Sequence sequence(golden, GetParam().kernels, {.keeps_draft_history = true});
+  sequence.run_prompt(golden.ids("tokens"));
+  Comparison comparison(golden, "mtp_chain_logits", "mtp_chain_rows");
+  for (size_t depth = 1; depth <= chain.size(); ++depth) {
+    EXPECT_EQ(sequence.draft(pending, depth),
+              std::vector(chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(depth)));
+    comparison.compare(static_cast<int32_t>(depth) - 1, [&](std::span<float> logits) {
+      sequence.runner().read_draft_logits(0, logits);
+    });
+  }
+}
+
+// The golden continuation as drafts: all must be accepted, and the token after them must be the
+// next golden one.
+TEST_P(GreedyParity, ContinuationIsThatOfTransformers) {
+  const Golden golden(GetParam().golden);
+  const std::vector<TokenId> greedy = golden.ids("greedy");
+  Sequence sequence(golden, GetParam().kernels, {});
+  ASSERT_EQ(sequence.run_prompt(golden.ids("tokens")).next, greedy.front());
+  for (size_t i = 0; i + 1 < greedy.size();) {
+    const size_t wanted = std::min(greedy.size() - 1 - i, static_cast<size_t>(GetParam().n_rows));
+    const auto n = static_cast<size_t>(sequence.segment_rows(static_cast<int32_t>(wanted)));
+    const Verdict verdict = sequence.run(std::span(greedy).subspan(i, n), 1);
+    ASSERT_EQ(verdict.n_accepted, static_cast<int>(n) - 1) << "from continued token " << i;
+    i += n;
+    ASSERT_EQ(verdict.next, greedy[i]) << "continued token " << i;
+  }
+}
+
+const std::vector<std::string> kRandom = {"kv1_ratio1", "kv2_ratio2", "kv4_ratio3", "one_token",
+                                          "mtp"};
+
+INSTANTIATE_TEST_SUITE_P(Random, PromptParity, testing::ValuesIn(cases(kRandom, {1, 7, 64, 200})),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Definition, PromptParity,
+                         testing::ValuesIn(cases(kRandom, {1, 64}, kDefinitions)), case_name);
+INSTANTIATE_TEST_SUITE_P(Embedded, PromptParity,
+                         testing::ValuesIn(cases({"tiny-coder"}, {1, 7, 64, 200})), case_name);
+INSTANTIATE_TEST_SUITE_P(Random, VerifyParity, testing::ValuesIn(cases(kRandom, {2, 5, 32})),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Random, DraftParity, testing::ValuesIn(cases({"mtp"}, {1, 7, 64})),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Definition, DraftParity,
+                         testing::ValuesIn(cases({"mtp"}, {1}, kDefinitions)), case_name);
+INSTANTIATE_TEST_SUITE_P(Embedded, DraftParity,
+                         testing::ValuesIn(cases({"tiny-coder"}, {1, 7, 64})), case_name);
+INSTANTIATE_TEST_SUITE_P(All, ChainParity, testing::ValuesIn(cases({"mtp", "tiny-coder"}, {1})),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Embedded, GreedyParity,
+                         testing::ValuesIn(cases({"tiny-coder"}, {1, 8, 32})), case_name);
+
+}  // namespace
+}  // namespace slip
