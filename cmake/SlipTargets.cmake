@@ -4,6 +4,7 @@
 #   are slip_* libraries that only its tests include.
 #   Tests (*_test.cc) become one program, NAME_test; each *_fuzz.cc one libFuzzer program.
 
+set(SLIP_TEST_SECONDS_MAX 300)  # of one case, on a busy machine
 add_library(slip_flags INTERFACE)
 target_compile_features(slip_flags INTERFACE cxx_std_20)
 # Designated initialisers name what differs from the defaults; the fields left out are meant to be left out.
@@ -11,6 +12,7 @@ target_compile_options(slip_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversio
                                             -Wno-missing-field-initializers)
 target_include_directories(slip_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
 if(SLIP_SANITIZE)
+  set(SLIP_TEST_SECONDS_MAX 1200)
   target_compile_options(slip_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
                                               -fno-omit-frame-pointer)
   target_link_options(slip_flags INTERFACE -fsanitize=address,undefined)
@@ -57,5 +59,5 @@ function(slip_test program)
   add_executable(${program} ${ARG_SOURCES})
   target_link_libraries(${program} PRIVATE ${ARG_LAYERS} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${program} PRIVATE SLIP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${SLIP_TEST_SECONDS_MAX})
 endfunction()

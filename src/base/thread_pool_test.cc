@@ -2,26 +2,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace {
-
-std::atomic<int> n_allocations = 0;
-
-}  // namespace
-
-void* operator new(size_t n_bytes) {
-  n_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* const memory = std::malloc(n_bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "base/testing/allocation_count.h"
 
 namespace slip {
 namespace {
@@ -178,9 +164,9 @@ TEST(ThreadPool, AllocatesNothingInRun) {
     for (int run = 0; run < 100; ++run) pool.run(8, [&](int item, int) { sum += item; });
   };
   run_some();
-  const int before = n_allocations;
+  const int64_t before = testing::n_allocations;
   run_some();
-  EXPECT_EQ(n_allocations, before);
+  EXPECT_EQ(testing::n_allocations, before);
 }
 
 TEST(ThreadPool, StopsCleanlyWhateverItsWorkersAreAt) {

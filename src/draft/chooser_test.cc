@@ -1,25 +1,11 @@
 #include "draft/chooser.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-
-namespace {
-int64_t g_n_allocations = 0;
-}  // namespace
-
-// Counts for SteadyStepsAllocateNothing; the whole test program allocates through here.
-[[gnu::noinline]] void* operator new(size_t size) {
-  ++g_n_allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "base/testing/allocation_count.h"
 
 namespace slip {
 namespace {
@@ -280,9 +266,9 @@ TEST(Chooser, SteadyStepsAllocateNothing) {
   };
   for (ChosenDraft& draft : drafts) draft.draft.tokens.reserve(kDraftTokensMax);
   steps(100);
-  const int64_t before = g_n_allocations;
+  const int64_t before = testing::n_allocations;
   steps(200);
-  EXPECT_EQ(g_n_allocations, before);
+  EXPECT_EQ(testing::n_allocations, before);
 }
 
 }  // namespace

@@ -184,6 +184,7 @@ std::optional<StateId> CpuRunner::open(const StateOptions& options) {
 }
 
 void CpuRunner::forward(const Batch& batch) {
+  SLIP_CHECK(!awaits_accept_);
   check_batch(batch, info_);
   begin_segments(batch);
   const Pass pass{.tokens = batch_.tokens, .segments = pass_segments_};
