@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/interrupt.h"
+#include "app/standard_output.h"
 #include "engine/engine.h"
 #include "text/detokenizer.h"
 
@@ -10,11 +11,10 @@ namespace slip {
 
 namespace {
 
-// False when stdout is gone.
-bool write_out(const std::string& text) {
-  if (text.empty()) return true;
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
+void write_out(const std::string& text) {
+  if (text.empty()) return;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  flush_stdout();
 }
 
 double per_second(double n, double ms) { return ms > 0 ? n * 1e3 / ms : 0; }
@@ -44,7 +44,7 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
         is_finished = true;
       }
       result.text += text;
-      if (is_streamed && !write_out(text)) engine.cancel(sequence);
+      if (is_streamed) write_out(text);
     }
   }
   if (result.finish.error) throw Error(*result.finish.error, result.finish.message);
@@ -52,7 +52,8 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
 }
 
 double prefill_tokens_per_second(const SequenceStats& stats) {
-  return per_second(stats.prompt_tokens, stats.prefill_ms);
+  // An answer cut before its first token has read an unknown part of the prompt.
+  return stats.completion_tokens > 0 ? per_second(stats.prompt_tokens, stats.prefill_ms) : 0;
 }
 
 double decode_tokens_per_second(const SequenceStats& stats) {

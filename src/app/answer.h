@@ -16,9 +16,9 @@ struct Answer {
   Finish finish;
 };
 
-// Runs `request` to its end, or until Ctrl-C. Text goes to stdout as it arrives if `is_streamed`; a
-// stdout that cannot be written ends the answer. Throws Error for a request that the engine refuses
-// and for one that ends with an error.
+// Runs `request` to its end, or until Ctrl-C. Text goes to stdout as it arrives if `is_streamed`.
+// Throws Error for a request that the engine refuses, one that ends with an error, and a stdout
+// that cannot be written.
 Answer answer(const ModelSession& session, const Drafting& drafting, const GenerateRequest& request,
               bool is_streamed);
 

@@ -1,6 +1,6 @@
 #include "app/command_line.h"
 
-#include <cstdio>
+#include <charconv>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -14,14 +14,22 @@ namespace {
 
 constexpr int32_t kTokensMax = 1 << 30;
 
-// An unsigned option would take -1 for its largest value.
-std::string require_no_sign(const std::string& text) {
-  return text.starts_with("-") ? "found " + text + ", wanted 0 or more" : "";
+// The library would take -1 for the largest value and cut what is larger than that.
+std::string require_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  const bool is_good = error == std::errc() && end == text.data() + text.size();
+  return is_good ? "" : "found " + text + ", wanted a number from 0 to 2^64 - 1";
+}
+
+std::string require_path(const std::string& text) {
+  return text.empty() ? "found an empty path, wanted a file or folder" : "";
 }
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--model", options.model, "Model folder (Hugging Face or MLX layout)")
-      ->required();
+      ->required()
+      ->check(require_path);
   command.add_option("--device", options.device, "Where to run")->capture_default_str();
   command.add_option("--threads", options.n_threads, "CPU threads; 0: every usable core")
       ->check(CLI::Range(0, 256))
@@ -39,7 +47,8 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_model_options(command, options.model);
   CLI::Option* text = command.add_option("--prompt", options.prompt.text, "The prompt");
   CLI::Option* file =
-      command.add_option("--prompt-file", options.prompt.file, "File with the prompt");
+      command.add_option("--prompt-file", options.prompt.file, "File with the prompt")
+          ->check(require_path);
   text->excludes(file);
   command.add_flag("--chat", options.prompt.is_chat,
                    "The prompt is a user's message: apply the chat template");
@@ -58,7 +67,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   command
       .add_option("--seed", options.seed,
                   "Seed; greedy decoding draws nothing, so the answer does not depend on it")
-      ->check(require_no_sign)
+      ->check(require_seed)
       ->capture_default_str();
   command.callback([&command] {
     if (command.count("--prompt") + command.count("--prompt-file") != 1) {
@@ -69,8 +78,9 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
 
 void add_compare_options(CLI::App& command, CompareOptions& options) {
   add_generate_options(command, options.generate);
-  command.add_option("--reference", options.reference,
-                     "File with the text that the answer should be");
+  command
+      .add_option("--reference", options.reference, "File with the text that the answer should be")
+      ->check(require_path);
   command
       .add_option("--runs", options.n_runs, "Runs of each arm, taken in turns; medians are shown")
       ->check(CLI::Range(1, 100))
@@ -82,7 +92,8 @@ void add_logits_options(CLI::App& command, LogitsOptions& options) {
   CLI::Option* tokens =
       command.add_option("--tokens", options.tokens, "Token ids, comma-separated");
   CLI::Option* file =
-      command.add_option("--tokens-file", options.tokens_file, "File with token ids");
+      command.add_option("--tokens-file", options.tokens_file, "File with token ids")
+          ->check(require_path);
   tokens->excludes(file);
   command.add_option("--rows", options.n_rows, "Rows of a verify segment")
       ->check(CLI::Range(1, kSegmentRowsMax))
@@ -92,7 +103,9 @@ void add_logits_options(CLI::App& command, LogitsOptions& options) {
       ->capture_default_str();
   command.add_flag("--mtp", options.with_draft_head,
                    "Also write mtp_logits of the draft head (with --rows 1)");
-  command.add_option("--out", options.out, "safetensors file to write")->required();
+  command.add_option("--out", options.out, "safetensors file to write")
+      ->required()
+      ->check(require_path);
   command.callback([&command] {
     if (command.count("--tokens") + command.count("--tokens-file") != 1) {
       throw CLI::RequiredError("--tokens or --tokens-file");

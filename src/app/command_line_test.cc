@@ -82,8 +82,8 @@ const std::vector<Mistake> kMistakes = {
      "-1"},
     {"MoreThanTheContext",
      {"generate", "--model", kModel, "--prompt", "x", "--context", "100", "--max-tokens", "1000"},
-     kInsufficientMemory,
-     "100"},
+     kInvalidArgument,
+     "wanted at most 99"},
     {"ContextBeyondTheModel",
      {"generate", "--model", kModel, "--prompt", "x", "--context", "1000000"},
      kInvalidArgument,
@@ -96,6 +96,34 @@ const std::vector<Mistake> kMistakes = {
      {"generate", "--model", kModel, "--prompt", "x", "--kernels", "mmx"},
      kInvalidArgument,
      "mmx"},
+    {"SeedTooLarge",
+     {"generate", "--model", kModel, "--prompt", "x", "--seed", "18446744073709551616"},
+     kInvalidArgument,
+     "2^64 - 1"},
+    {"PromptLongerThanTheContext",
+     {"generate", "--model", kModel, "--prompt", "one two three", "--context", "2"},
+     kInvalidArgument,
+     "--context: found 2"},
+    {"EmptyModelPath",
+     {"generate", "--model", "", "--prompt", "x"},
+     kInvalidArgument,
+     "empty path"},
+    {"EmptyPromptPath",
+     {"generate", "--model", kModel, "--prompt-file", ""},
+     kInvalidArgument,
+     "empty path"},
+    {"OutIntoTheModel",
+     {"logits", "--model", kModel, "--tokens", "1", "--out", kModel + "/x"},
+     kInvalidArgument,
+     "outside the model"},
+    {"OutIsADevice",
+     {"logits", "--model", kModel, "--tokens", "1", "--out", "/dev/null"},
+     kInvalidArgument,
+     "not a regular file"},
+    {"TokensBeyondTheContext",
+     {"logits", "--model", kModel, "--tokens", "1,2,3", "--context", "2", "--out", "x"},
+     kInvalidArgument,
+     "--context: found 2, wanted at least 3"},
     {"NoTokens", {"logits", "--model", kModel, "--out", "x"}, kInvalidArgument, "--tokens"},
     {"TokenNoNumber",
      {"logits", "--model", kModel, "--tokens", "1,two", "--out", "x"},
@@ -157,7 +185,8 @@ TEST(CommandLine, HelpNamesEveryCommand) {
 
 TEST(CommandLine, RefusesTheDraftHeadOfAModelWithoutOne) {
   const RandomModelFolder folder({.has_draft_head = false});
-  const std::string out = (folder.path() / "out").string();
+  const testing::TemporaryFolder out_folder;
+  const std::string out = (out_folder.path() / "out").string();
   EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "no draft head", [&] {
     run({"logits", "--model", folder.path().string(), "--tokens", "1,2", "--mtp", "--out", out});
   }));

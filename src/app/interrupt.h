@@ -4,7 +4,9 @@
 namespace slip {
 
 // From now on SIGINT and SIGTERM only raise the flag; a second one ends the program at once.
-// SIGPIPE is ignored, so that a closed stdout shows as a failed write.
+// SIGPIPE and SIGXFSZ are ignored, so that a closed stdout or a full quota shows as a failed write.
+// SIGBUS, which a model file gives when it is shortened while it is mapped, ends the program with a
+// sentence.
 void catch_interrupts();
 
 bool is_interrupted();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/interrupt.h"
 #include "app/model_session.h"
 #include "backend/split_rule.h"
 #include "base/error.h"
@@ -54,9 +55,9 @@ class TokenReader {
     const auto n = static_cast<int32_t>(tokens_.size());
     const int32_t n_reserved = n + (with_draft_head ? 1 : 0);
     if (!runner.reserve(state_, n_reserved)) {
-      throw Error(ErrorCode::kInsufficientMemory,
-                  std::to_string(n_reserved) + " tokens do not fit a context of " +
-                      std::to_string(runner.info().context_tokens_max) + "; see --context");
+      throw Error(ErrorCode::kInvalidArgument,
+                  "--context: found " + std::to_string(runner.info().context_tokens_max) +
+                      ", wanted at least " + std::to_string(n_reserved) + " for these tokens");
     }
   }
 
@@ -64,7 +65,7 @@ class TokenReader {
 
   // Commits tokens up to `end` without asking for logits.
   void skip_to(int32_t end) {
-    while (position_ < end) {
+    while (position_ < end && !is_interrupted()) {
       const int32_t n_rows = rows_to(end, runner_.info().batch_rows_max);
       run({.state = state_,
            .position = position_,
@@ -142,10 +143,22 @@ void require(bool holds, const std::string& sentence) {
   if (!holds) throw Error(ErrorCode::kInvalidArgument, sentence);
 }
 
+// Before the work, and so that no input is overwritten.
+void check_output(const LogitsOptions& options, const ModelFile& file) {
+  const std::filesystem::path out = resolve_output(options.out);
+  require(!std::filesystem::equivalent(out.parent_path(), file.folder()),
+          "--out: found " + options.out + ", wanted a file outside the model's folder");
+  const bool is_input = !options.tokens_file.empty() && std::filesystem::exists(out) &&
+                        std::filesystem::exists(options.tokens_file) &&
+                        std::filesystem::equivalent(out, options.tokens_file);
+  require(!is_input, "--out: found " + options.out + ", wanted a file other than --tokens-file");
+}
+
 }  // namespace
 
 int run_logits(const LogitsOptions& options) {
   const ModelFile file = ModelFile::open(options.model.model);
+  check_output(options, file);
   const std::unique_ptr<Runner> runner = load_runner(file, options.model);
   const RunnerInfo& info = runner->info();
   std::vector<TokenId> tokens =
@@ -164,6 +177,7 @@ int run_logits(const LogitsOptions& options) {
   std::vector<float> draft_logits;
   reader.skip_to(options.from);
   while (reader.position() < n) {
+    if (is_interrupted()) return kExitInterrupted;
     reader.verify(options.n_rows, logits);
     if (options.with_draft_head && reader.position() < n) reader.draft(draft_logits);
   }

@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "app/interrupt.h"
+#include "app/standard_output.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -13,9 +14,11 @@ int main(int argc, char** argv) {
   slip::log::init(slip::log::Level::kWarning);
   slip::catch_interrupts();
   try {
-    return slip::run_command_line(argc, argv);
+    const int status = slip::run_command_line(argc, argv);
+    slip::flush_stdout();
+    return status;
   } catch (const slip::Error& error) {
-    std::fprintf(stderr, "slipstream: %s\n", error.what());
+    std::fprintf(stderr, "slipstream: %s\n", slip::one_line(error.what()).c_str());
     return slip::exit_status(error.code());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "slipstream: the system is out of memory\n");

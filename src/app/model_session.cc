@@ -122,9 +122,21 @@ std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOption
 }
 
 int32_t resolve_max_tokens(const RunnerInfo& info, size_t prompt_tokens, int32_t asked) {
-  if (asked > 0) return asked;
+  const auto n_prompt = std::to_string(prompt_tokens);
+  const auto n_context = std::to_string(info.context_tokens_max);
   const int64_t room = info.context_tokens_max - static_cast<int64_t>(prompt_tokens);
-  return static_cast<int32_t>(std::clamp<int64_t>(room, 1, kMaxTokensDefault));
+  if (room < 1) {
+    throw Error(ErrorCode::kInvalidArgument, "--context: found " + n_context +
+                                                 ", wanted more than the " + n_prompt +
+                                                 " tokens of the prompt");
+  }
+  if (asked > room) {
+    throw Error(ErrorCode::kInvalidArgument, "--max-tokens: found " + std::to_string(asked) +
+                                                 ", wanted at most " + std::to_string(room) +
+                                                 ": the prompt has " + n_prompt +
+                                                 " tokens and --context is " + n_context);
+  }
+  return asked > 0 ? asked : static_cast<int32_t>(std::min<int64_t>(room, kMaxTokensDefault));
 }
 
 }  // namespace slip

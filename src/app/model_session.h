@@ -32,7 +32,9 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
 // Throws Error{kInvalidArgument} for an empty prompt or a model without a template.
 std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOptions& options);
 
-// Tokens to generate: as asked, or the default where that fits the context.
+// Tokens to generate: as asked, or the default where that fits the context. Throws
+// Error{kInvalidArgument} naming --context or
+// --max-tokens where prompt and answer do not fit.
 int32_t resolve_max_tokens(const RunnerInfo& info, size_t prompt_tokens, int32_t asked);
 
 }  // namespace slip

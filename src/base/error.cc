@@ -18,6 +18,8 @@ std::string_view name(ErrorCode code) {
       return "insufficient_memory";
     case ErrorCode::kDevice:
       return "device";
+    case ErrorCode::kOutputFailed:
+      return "output_failed";
     case ErrorCode::kNonFiniteLogits:
       return "non_finite_logits";
   }

@@ -16,9 +16,9 @@ TEST(Error, CarriesCodeAndSentence) {
 TEST(ErrorCode, HasADifferentNameForEveryKind) {
   using enum ErrorCode;
   const std::set<std::string_view> names = {
-      name(kInvalidArgument),    name(kNotFound), name(kCorruptFile),    name(kUnsupportedModel),
-      name(kInsufficientMemory), name(kDevice),   name(kNonFiniteLogits)};
-  EXPECT_EQ(names.size(), 7u);
+      name(kInvalidArgument),    name(kNotFound), name(kCorruptFile),  name(kUnsupportedModel),
+      name(kInsufficientMemory), name(kDevice),   name(kOutputFailed), name(kNonFiniteLogits)};
+  EXPECT_EQ(names.size(), 8u);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "io/json_file.h"
 
 #include <cerrno>
-#include <set>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,44 +19,60 @@ using nlohmann::json;
   throw Error(ErrorCode::kCorruptFile, origin + ": " + reason);
 }
 
-// Watches the parser's events for what a finished json value no longer shows: repeated keys, and
-// depth before memory has been spent on it.
-class JsonGuard {
+// Reads a text for what a finished json value no longer shows: repeated keys, and depth and number
+// of values before memory has been spent on them. A pass of its own: the library's callback, which
+// could do the same while values are built, takes time that is quadratic in the length of an array.
+class JsonGuard : public json::json_sax_t {
  public:
   explicit JsonGuard(const std::string& origin) : origin_(origin) {}
 
-  // depth: number of arrays and objects around the event.
-  void check(int depth, json::parse_event_t event, const json& parsed) {
-    switch (event) {
-      case json::parse_event_t::object_start:
-        refuse_beyond_limit(depth + 1);
-        keys_.emplace_back();
-        return;
-      case json::parse_event_t::array_start:
-        refuse_beyond_limit(depth + 1);
-        return;
-      case json::parse_event_t::object_end:
-        keys_.pop_back();
-        return;
-      case json::parse_event_t::key:
-        if (!keys_.back().insert(parsed.get<std::string>()).second) {
-          refuse(origin_, "key " + quote(parsed.get_ref<const std::string&>()) + " is given twice");
-        }
-        return;
-      case json::parse_event_t::array_end:
-      case json::parse_event_t::value:
-        return;
-    }
+  bool null() override { return count(); }
+  bool boolean(bool) override { return count(); }
+  bool number_integer(json::number_integer_t) override { return count(); }
+  bool number_unsigned(json::number_unsigned_t) override { return count(); }
+  bool number_float(json::number_float_t, const std::string&) override { return count(); }
+  bool string(std::string&) override { return count(); }
+  bool binary(json::binary_t&) override { return count(); }
+  bool start_object(size_t) override {
+    keys_.emplace_back();
+    return open();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return close();
+  }
+  bool start_array(size_t) override { return open(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& key) override {
+    if (!keys_.back().insert(key).second) refuse(origin_, "key " + quote(key) + " is given twice");
+    return true;
+  }
+  bool parse_error(size_t byte, const std::string&, const json::exception& error) override {
+    constexpr int kNumberOverflow = 406;  // of the library's list of exceptions
+    if (error.id == kNumberOverflow) refuse(origin_, "a number that no double can hold");
+    refuse(origin_, "not JSON at byte " + std::to_string(byte));
   }
 
  private:
-  void refuse_beyond_limit(int depth) const {
-    if (depth <= kJsonDepthMax) return;
-    refuse(origin_, "nested deeper than " + std::to_string(kJsonDepthMax));
+  bool count() {
+    if (++n_values_ > kJsonValuesMax)
+      refuse(origin_, "more than " + std::to_string(kJsonValuesMax) + " values");
+    return true;
+  }
+  bool open() {
+    if (++depth_ > kJsonDepthMax)
+      refuse(origin_, "nested deeper than " + std::to_string(kJsonDepthMax));
+    return count();
+  }
+  bool close() {
+    --depth_;
+    return true;
   }
 
   const std::string& origin_;
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+  int depth_ = 0;
+  size_t n_values_ = 0;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open
 };
 
 }  // namespace
@@ -80,17 +96,8 @@ std::string read_text_file(const std::filesystem::path& path) {
 
 json parse_json(std::string_view text, const std::string& origin) {
   JsonGuard guard(origin);
-  const auto callback = [&guard](int depth, json::parse_event_t event, json& parsed) {
-    guard.check(depth, event, parsed);
-    return true;
-  };
-  try {
-    return json::parse(text, callback);
-  } catch (const json::parse_error& error) {
-    refuse(origin, "not JSON at byte " + std::to_string(error.byte));
-  } catch (const json::out_of_range&) {
-    refuse(origin, "a number that no double can hold");
-  }
+  json::sax_parse(text, &guard);
+  return json::parse(text);
 }
 
 std::string quote(std::string_view text) {

@@ -112,5 +112,19 @@ TEST(Quote, CutsLongText) {
   EXPECT_EQ(quote(std::string(100'000, 'x')), "\"" + std::string(200, 'x') + "...\"");
 }
 
+TEST(ParseJson, BoundsTheNumberOfValues) {
+  std::string text = "[0";
+  for (size_t i = 0; i < kJsonValuesMax; ++i) text += ",0";
+  EXPECT_TRUE(testing::fails_with(ErrorCode::kCorruptFile, "more than 4000000 values",
+                                  [&] { parse_json(text + "]", "x"); }));
+}
+
+// Quadratic time would be minutes here, far beyond the limit of a test.
+TEST(ParseJson, ReadsALongArrayOfObjectsInLinearTime) {
+  std::string text = "[{}";
+  for (int i = 0; i < 1'000'000; ++i) text += ",{}";
+  EXPECT_EQ(parse_json(text + "]", "x").size(), 1'000'001u);
+}
+
 }  // namespace
 }  // namespace slip

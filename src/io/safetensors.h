@@ -31,6 +31,12 @@ struct NamedTensor {
   TensorView tensor;
 };
 
+// Where a file called `path` would really be written: symbolic links followed, so that writing
+// replaces what they name. Throws Error{kInvalidArgument} with the path when there is no such
+// folder, or something there that is not a regular file. Ask before the work whose result is to be
+// written.
+std::filesystem::path resolve_output(const std::filesystem::path& path);
+
 // Writes `tensors` in the order given, into a file beside `path` that then takes its place.
 // Throws Error{kInvalidArgument} with the path when the file cannot be written, or with the name
 // that occurs twice, is not UTF-8 or is "__metadata__"; a partial file is removed and an older file

@@ -49,7 +49,8 @@ std::string make_header(const std::filesystem::path& path, std::span<const Named
 class NewFile {
  public:
   explicit NewFile(const std::filesystem::path& path)
-      : path_(path), partial_path_(path.string() + ".partial-" + std::to_string(getpid())) {
+      : path_(resolve_output(path)),
+        partial_path_(path_.string() + ".partial-" + std::to_string(getpid())) {
     stream_.open(partial_path_, std::ios::binary | std::ios::trunc);
     if (!stream_) refuse(path_, "cannot be created");
   }
@@ -79,6 +80,20 @@ class NewFile {
 };
 
 }  // namespace
+
+std::filesystem::path resolve_output(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path full =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (error) refuse(path, "cannot be written: " + error.message());
+  if (!std::filesystem::is_directory(full.parent_path(), error))
+    refuse(path, "its folder does not exist, wanted one");
+  const std::filesystem::file_status status = std::filesystem::status(full, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    refuse(path, "exists and is not a regular file, wanted one or none");
+  }
+  return full;
+}
 
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
   const std::string header = make_header(path, tensors);

@@ -110,16 +110,30 @@ TEST(WriteSafetensors, RefusesNamesThatTheParserWould) {
 }
 
 TEST(WriteSafetensors, NamesAPathThatCannotBeCreated) {
-  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "/no/such/folder/t: cannot be created",
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument,
+                         "/no/such/folder/t: its folder does not exist",
                          [] { write_safetensors("/no/such/folder/t", {}); }));
 }
 
-TEST(WriteSafetensors, RemovesThePartWhenTheNameIsAFolders) {
+TEST(WriteSafetensors, LeavesAlonePlacesThatAreNoRegularFile) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / "t");
-  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "cannot be replaced",
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "not a regular file",
                          [&] { write_safetensors(folder.path() / "t", {}); }));
   EXPECT_EQ(n_files(folder), 1u);
+}
+
+TEST(WriteSafetensors, WritesThroughASymbolicLink) {
+  const TemporaryFolder folder;
+  folder.write("target", "old");
+  std::filesystem::create_symlink("target", folder.path() / "link");
+  write_safetensors(folder.path() / "link", {});
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link"));
+  EXPECT_NE(std::filesystem::file_size(folder.path() / "target"), 3u);
+}
+
+TEST(ResolveOutput, TakesAPlainNameForTheCurrentFolder) {
+  EXPECT_EQ(resolve_output("no-such-file"), std::filesystem::current_path() / "no-such-file");
 }
 
 // No file of this process may grow beyond `n_bytes` while the object lives: a full disk in small.

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "io/json_file.h"
 #include "model/config_reader.h"
 #include "model/families/qwen3_5.h"
 #include "model/tensor_finder.h"
@@ -40,17 +41,14 @@ bool is_vision(const std::string& name) {
          name.starts_with("visual.");
 }
 
+// One line, however many there are.
 void report_unused(const TensorFinder& finder) {
-  size_t n_vision = 0;
-  for (const std::string& name : finder.unused()) {
-    if (is_vision(name)) {
-      ++n_vision;
-    } else {
-      log::warning("tensor {} is not used", name);
-    }
-  }
+  std::vector<std::string> unused = finder.unused();
+  const size_t n_vision = std::erase_if(unused, is_vision);
   if (n_vision > 0)
     log::info("{} vision tensors are not used: this program runs the text model", n_vision);
+  if (!unused.empty())
+    log::warning("{} tensors are not used, the first is {}", unused.size(), quote(unused[0]));
 }
 
 }  // namespace

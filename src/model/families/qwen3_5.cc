@@ -51,10 +51,10 @@ std::vector<LayerConfig> parse_layers(const ConfigReader& text) {
 AttentionConfig parse_attention(const ConfigReader& text) {
   AttentionConfig attention{.n_heads = text.integer("num_attention_heads", 1, kSizeMax),
                             .n_kv_heads = text.integer("num_key_value_heads", 1, kSizeMax),
-                            .head_dim = text.integer_or("head_dim", 256, 8, 4096)};
+                            .head_dim = text.integer_or("head_dim", 256, 16, 4096)};
   if (attention.n_heads % attention.n_kv_heads != 0)
     text.refuse("num_key_value_heads", "a divisor of num_attention_heads");
-  if (attention.head_dim % 8 != 0) text.refuse("head_dim", "a multiple of 8");
+  if (attention.head_dim % 16 != 0) text.refuse("head_dim", "a multiple of 16");
 
   // The nested factor wins over the older place beside it.
   double rotary = text.number_or("partial_rotary_factor", 0.25, 0, 1);

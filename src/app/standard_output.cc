@@ -1,0 +1,36 @@
+#include "app/standard_output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+
+#include "base/error.h"
+
+namespace slip {
+
+void flush_stdout() {
+  errno = 0;
+  std::cout.flush();
+  const bool is_flushed = std::fflush(stdout) == 0;
+  if (is_flushed && std::ferror(stdout) == 0 && std::cout.good()) return;
+  const char* reason = errno != 0 ? std::strerror(errno) : "an earlier write failed";
+  throw Error(ErrorCode::kOutputFailed, std::string("stdout: cannot be written: ") + reason);
+}
+
+std::string one_line(std::string_view text) {
+  constexpr size_t kBytesMax = 600;
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string line;
+  for (const char c : text.substr(0, kBytesMax)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      line += c;
+    } else {
+      line += {'\\', 'x', kHex[byte / 16], kHex[byte % 16]};
+    }
+  }
+  return text.size() > kBytesMax ? line + "..." : line;
+}
+
+}  // namespace slip
