@@ -83,7 +83,7 @@ class NewFile {
 
 std::filesystem::path resolve_output(const std::filesystem::path& path) {
   std::error_code error;
-  const std::filesystem::path full =
+  std::filesystem::path full =
       std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   if (error) refuse(path, "cannot be written: " + error.message());
   if (!std::filesystem::is_directory(full.parent_path(), error))

@@ -119,7 +119,7 @@ WeightView TensorFinder::affine_matrix(const std::string& module, int32_t n_out,
           .biases = biases.data};
 }
 
-std::vector<float> TensorFinder::vector(const std::string& name, Shape shape) {
+std::vector<float> TensorFinder::vector(const std::string& name, const Shape& shape) {
   const TensorView& tensor = take(name);
   // A convolution weight is [channels, 1, taps] in Hugging Face files and [channels, taps, 1] in
   // MLX ones: same values.

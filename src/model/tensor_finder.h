@@ -31,7 +31,7 @@ class TensorFinder {
   WeightView matrix(const std::string& module, int32_t n_out, int32_t n_in);
 
   // All elements of tensor `name` as floats. Its shape is `shape`, give or take axes of length 1.
-  std::vector<float> vector(const std::string& name, std::vector<int64_t> shape);
+  std::vector<float> vector(const std::string& name, const std::vector<int64_t>& shape);
 
   // Names of the file that nothing asked for.
   std::vector<std::string> unused() const;

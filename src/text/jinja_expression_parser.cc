@@ -123,7 +123,7 @@ const Token& TokenReader::peek(size_t n_ahead) const {
 }
 
 Token TokenReader::next() {
-  const Token token = peek();
+  Token token = peek();
   if (at_ + 1 < tokens_.size()) ++at_;
   return token;
 }

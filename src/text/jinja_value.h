@@ -34,6 +34,7 @@ class Value {
   using Data = std::variant<Undefined, None, bool, int64_t, String, List, Mapping>;
 
   Value() = default;  // undefined
+  // NOLINTNEXTLINE(google-explicit-constructor): `none` reads as a value wherever one is wanted
   Value(None none) : data_(none) {}
   explicit Value(bool value) : data_(value) {}
   explicit Value(int64_t value) : data_(value) {}

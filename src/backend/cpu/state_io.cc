@@ -95,9 +95,9 @@ size_t body_bytes(const StateLayout& layout, const StateHeader& header) {
 }
 
 void require_equal(const char* what, uint64_t found, uint64_t wanted) {
-  if (found != wanted)
-    refuse(std::string(what) + " is " + std::to_string(found) + ", expected " +
-           std::to_string(wanted));
+  if (found == wanted) return;
+  refuse(std::string(what) + " is " + std::to_string(found) + ", expected " +
+         std::to_string(wanted));
 }
 
 }  // namespace

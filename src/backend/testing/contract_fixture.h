@@ -28,6 +28,7 @@ struct ContractCase {
       poison;  // a token whose rows are not finite and that no row chooses, where there is one
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest finds it by this name
 void PrintTo(const ContractCase& contract_case, std::ostream* out);
 std::string case_name(const testing::TestParamInfo<ContractCase>& info);
 
