@@ -87,9 +87,9 @@ TEST(SuffixIndex, PlansAtMost48BytesAToken) {
   }
 }
 
-// Of processor time, so that neighbours do not count. Measured 20 ms for the longest context in
-// use.
-constexpr double kIndexMsMax = 50;
+// Of processor time, so that neighbours do not count. Some 20 to 50 ms for the longest context;
+// quadratic time would be minutes. What it takes exactly is for a benchmark to say.
+constexpr double kIndexMsMax = 2000;
 
 TEST(SuffixIndex, IndexesALongContextInTime) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)

@@ -35,6 +35,7 @@ class Reader {
   explicit Reader(const std::byte* bytes) : bytes_(bytes) {}
   template <class T>
   void visit(T* values, size_t n) {
+    if (n == 0) return;  // an empty vector has no address
     std::memcpy(values, bytes_, n * sizeof(T));
     bytes_ += n * sizeof(T);
   }
