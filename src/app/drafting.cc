@@ -51,9 +51,11 @@ Drafting make_drafting(const DraftOptions& options, Runner& runner) {
   }
   Drafting drafting;
   std::vector<std::unique_ptr<DraftSource>> sources;
-  if (row.copies)
-    sources.push_back(std::make_unique<CopySource>(
-        CopyOptions{.sequences_max = 1, .context_tokens_max = runner.info().context_tokens_max}));
+  if (row.copies) {
+    const CopyOptions copy{.sequences_max = 1,
+                           .context_tokens_max = runner.info().context_tokens_max};
+    sources.push_back(std::make_unique<CopySource>(copy));
+  }
   if (row.runs_head && runner.info().has_draft_head) {
     sources.push_back(std::make_unique<MtpSource>(runner));
     drafting.runs_draft_head = true;
