@@ -60,7 +60,7 @@ std::vector<TokenId> load_stop_ids(const ModelFile& file, int32_t vocab_size) {
 }
 
 std::string read_prompt_text(const PromptOptions& options) {
-  const std::string text = options.file.empty() ? options.text : read_text_file(options.file);
+  std::string text = options.file.empty() ? options.text : read_text_file(options.file);
   if (text.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 options.file.empty()
