@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-OLD, NEW = "open_loans", "borrowed_tools"
+OLD, NEW = "bad_pairs", "rival_pairs"
 
 
 def main():

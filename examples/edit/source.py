@@ -1,152 +1,150 @@
-"""Keep track of the tools that a workshop lends to its members.
+"""Plan the beds of a vegetable garden over several years.
 
-The ledger is a plain text file with one event on each line: a date, a verb, a
-tool and a member. Nothing is ever rewritten; the state of the shelf is what
-remains after all events have been replayed in order.
+A crop should not return to the same bed too soon, and some neighbours get on
+better than others. The planner tries crops in order of how hard they are to
+place and goes back when it gets stuck.
 """
-import argparse
+import csv
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
-from datetime import date, timedelta
-from pathlib import Path
-
-LOAN_DAYS = 14
-REMINDER_DAYS = 3
-
-
-class LedgerError(Exception):
-    """An event that cannot have happened, with the line it stands on."""
 
 
 @dataclass(frozen=True)
-class Event:
-    day: date
-    verb: str
-    tool: str
-    member: str
+class Crop:
+    name: str
+    family: str
+    pause_years: int
+    beds: int = 1
 
 
-@dataclass
-class Loan:
-    """One tool that is out of the house."""
-
-    tool: str
-    member: str
-    due: date
-
-    def days_late(self, today):
-        return max(0, (today - self.due).days)
-
-    def is_due_soon(self, today):
-        """True in the last days before the tool has to come back."""
-        return timedelta(0) <= self.due - today <= timedelta(days=REMINDER_DAYS)
+@dataclass(frozen=True)
+class Placement:
+    year: int
+    bed: int
+    crop: Crop
 
 
-def parse_event(line, number):
-    """Read one line such as `2024-05-17 lend planer ines`."""
-    parts = line.split()
-    if len(parts) != 4:
-        raise LedgerError(f"line {number}: expected four words, found {len(parts)}")
-    try:
-        day = date.fromisoformat(parts[0])
-    except ValueError as error:
-        raise LedgerError(f"line {number}: {error}") from error
-    return Event(day, *parts[1:])
+class NoPlan(Exception):
+    """Raised when the crops do not fit into the beds."""
 
 
-def read_events(path):
-    # Blank lines and remarks are welcome in a file that people edit by hand.
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            text = line.split("#")[0].strip()
-            if text:
-                yield number, parse_event(text, number)
+class GardenPlan:
+    def __init__(self, n_beds, bad_pairs=()):
+        self.n_beds = n_beds
+        self.bad_pairs = {frozenset(pair) for pair in bad_pairs}
+        self.placements = []
+        self._by_year = defaultdict(dict)
+
+    def crop_at(self, year, bed):
+        return self._by_year[year].get(bed)
+
+    def neighbours(self, year, bed):
+        """Crops in the beds to the left and to the right."""
+        found = []
+        for other in (bed - 1, bed + 1):
+            crop = self.crop_at(year, other)
+            if crop is not None:
+                found.append(crop)
+        return found
+
+    def last_year_of(self, family, bed, before):
+        """The latest year in which a family grew in this bed, or None."""
+        years = [p.year for p in self.placements
+                 if p.bed == bed and p.crop.family == family and p.year < before]
+        return max(years, default=None)
+
+    def is_allowed(self, year, bed, crop):
+        if self.crop_at(year, bed) is not None:
+            return False
+        previous = self.last_year_of(crop.family, bed, before=year)
+        if previous is not None and year - previous <= crop.pause_years:
+            return False
+        for neighbour in self.neighbours(year, bed):
+            if frozenset((neighbour.name, crop.name)) in self.bad_pairs:
+                return False
+        return True
+
+    def place(self, year, bed, crop):
+        self.placements.append(Placement(year, bed, crop))
+        self._by_year[year][bed] = crop
+
+    def take_back(self):
+        """Undo the latest placement."""
+        last = self.placements.pop()
+        del self._by_year[last.year][last.bed]
 
 
-def replay(events):
-    """Return the open loans by tool after all events."""
-    open_loans = {}
-    for number, event in events:
-        if event.verb == "lend":
-            if event.tool in open_loans:
-                holder = open_loans[event.tool].member
-                raise LedgerError(f"line {number}: {event.tool} is with {holder}")
-            due = event.day + timedelta(days=LOAN_DAYS)
-            open_loans[event.tool] = Loan(event.tool, event.member, due)
-        elif event.verb == "extend":
-            if event.tool not in open_loans:
-                raise LedgerError(f"line {number}: {event.tool} is not lent")
-            # An extension counts from the old date, asking early costs nothing.
-            open_loans[event.tool].due += timedelta(days=LOAN_DAYS)
-        elif event.verb == "return":
-            if open_loans.pop(event.tool, None) is None:
-                raise LedgerError(f"line {number}: {event.tool} is not lent")
-        else:
-            raise LedgerError(f"line {number}: unknown verb {event.verb!r}")
-    return open_loans
+def hardest_first(crops):
+    # Long pauses and many beds leave the fewest choices.
+    return sorted(crops, key=lambda crop: (-crop.pause_years, -crop.beds, crop.name))
 
 
-def overdue(open_loans, today):
-    """Late loans, the latest first."""
-    late = [loan for loan in open_loans.values() if loan.days_late(today) > 0]
-    return sorted(late, key=lambda loan: loan.due)
+def fill_year(garden, year, wanted):
+    """Place every crop of one year or raise NoPlan."""
+    todo = [crop for crop in hardest_first(wanted) for _ in range(crop.beds)]
+    if len(todo) > garden.n_beds:
+        raise NoPlan(f"{year}: {len(todo)} plantings for {garden.n_beds} beds")
+
+    def search(position):
+        if position == len(todo):
+            return True
+        crop = todo[position]
+        for bed in range(garden.n_beds):
+            if garden.is_allowed(year, bed, crop):
+                garden.place(year, bed, crop)
+                if search(position + 1):
+                    return True
+                garden.take_back()
+        return False
+
+    if not search(0):
+        raise NoPlan(f"{year}: the pauses leave no room")
 
 
-def reminders(open_loans, today):
-    """Pairs of member and message for everything that is due soon."""
-    messages = []
-    for loan in open_loans.values():
-        if loan.is_due_soon(today):
-            days = (loan.due - today).days
-            when = "today" if days == 0 else f"in {days} days"
-            messages.append((loan.member, f"please bring back the {loan.tool} {when}"))
-    return sorted(messages)
+def plan_years(n_beds, years, wanted, bad_pairs=()):
+    garden = GardenPlan(n_beds, bad_pairs)
+    for year in years:
+        fill_year(garden, year, wanted)
+    return garden
 
 
-def count_by_member(open_loans):
-    counts = {}
-    for loan in open_loans.values():
-        counts[loan.member] = counts.get(loan.member, 0) + 1
-    return counts
+def read_crops(path):
+    """Read crops from a CSV file with the columns name, family, pause, beds."""
+    crops = []
+    with open(path, newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            crops.append(Crop(row["name"], row["family"], int(row["pause"]), int(row["beds"] or 1)))
+    return crops
 
 
-def report(open_loans, today):
-    """The page that hangs beside the door."""
-    if not open_loans:
-        return "Everything is on the shelf."
-    lines = [f"{len(open_loans)} tools are out:"]
-    for tool in sorted(open_loans):
-        loan = open_loans[tool]
-        late = loan.days_late(today)
-        remark = f"{late} days late" if late else f"until {loan.due}"
-        lines.append(f"  {tool:<12} {loan.member:<10} {remark}")
+def table(garden, years):
+    """One line for each bed, one column for each year."""
+    width = max((len(p.crop.name) for p in garden.placements), default=4)
+    lines = ["bed  " + "  ".join(f"{year:<{width}}" for year in years)]
+    for bed in range(garden.n_beds):
+        cells = []
+        for year in years:
+            crop = garden.crop_at(year, bed)
+            cells.append(f"{crop.name if crop else '-':<{width}}")
+        lines.append(f"{bed + 1:>3}  " + "  ".join(cells))
     return "\n".join(lines)
 
 
-def parse_arguments(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("ledger", type=Path)
-    parser.add_argument("--today", type=date.fromisoformat, default=date.today())
-    parser.add_argument("--remind", action="store_true", help="print reminders only")
-    return parser.parse_args(argv)
-
-
-def main(argv=None):
-    options = parse_arguments(argv)
+def main(argv):
+    if len(argv) != 3:
+        print("usage: garden.py CROPS.csv BEDS", file=sys.stderr)
+        return 2
+    years = range(2024, 2028)
+    wanted = read_crops(argv[1])
     try:
-        open_loans = replay(read_events(options.ledger))
-    except (OSError, LedgerError) as error:
-        print(f"cannot read the ledger: {error}", file=sys.stderr)
+        garden = plan_years(int(argv[2]), years, wanted)
+    except NoPlan as problem:
+        print(f"no plan: {problem}", file=sys.stderr)
         return 1
-    if options.remind:
-        for member, message in reminders(open_loans, options.today):
-            print(f"{member}: {message}")
-        return 0
-    print(report(open_loans, options.today))
-    for loan in overdue(open_loans, options.today):
-        print(f"call {loan.member} about the {loan.tool}")
+    print(table(garden, years))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv))
