@@ -1,6 +1,6 @@
-# slip_layer(NAME [LAYERS ...] [LIBRARIES ...] [TEST_LAYERS ...])
-#   The folder that calls it becomes the static library slip_NAME: every *.cc beside the call, tests, fuzz targets and
-#   main.cc excepted. LAYERS are the slip_* libraries it may include, LIBRARIES come from outside, TEST_LAYERS
+# slip_layer(NAME [FOLDERS ...] [LAYERS ...] [LIBRARIES ...] [TEST_LAYERS ...])
+#   The folder that calls it becomes the static library slip_NAME: every *.cc beside the call and in FOLDERS below it,
+#   tests, fuzz targets and main.cc excepted. LAYERS are the slip_* libraries it may include, LIBRARIES come from outside, TEST_LAYERS
 #   are slip_* libraries that only its tests include.
 #   Tests (*_test.cc) become one program, NAME_test; each *_fuzz.cc one libFuzzer program.
 
@@ -24,8 +24,9 @@ if(SLIP_BUILD_FUZZERS)
 endif()
 
 function(slip_layer name)
-  cmake_parse_arguments(ARG "" "" "LAYERS;LIBRARIES;TEST_LAYERS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;LAYERS;LIBRARIES;TEST_LAYERS" ${ARGN})
+  list(TRANSFORM ARG_FOLDERS APPEND "/*.cc")
+  file(GLOB sources CONFIGURE_DEPENDS *.cc ${ARG_FOLDERS})
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")

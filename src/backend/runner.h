@@ -29,7 +29,8 @@ struct RunnerOptions {
 
 // What was planned at load. Bytes are the plan itself: a step allocates nothing beyond it.
 struct RunnerInfo {
-  std::string device;  // "cpu (avx2, 2 threads)"
+  std::string device;   // "cpu (avx2, 2 threads)"
+  std::string kernels;  // "avx2": the kernel table in use, a value of RunnerOptions::kernels
   int32_t vocab_size = 0;
   int32_t context_tokens_max = 0;
   int32_t batch_rows_max = 0;
@@ -96,7 +97,7 @@ class Runner {
   virtual void accept(std::span<Verdict> verdicts) = 0;
 
   // Lowers the committed count, for a stop found inside an accepted run. Legal between an accept
-  // and the next forward.
+  // and the next forward or save, which make the count final.
   //   n_tokens  [position + n_certain of the last segment, n_committed]
   virtual void truncate(StateId state, int32_t n_tokens) = 0;
 
@@ -104,7 +105,8 @@ class Runner {
   virtual void draft(std::span<const DraftRequest> requests) = 0;
 
   // A copy of everything the state is: token ids, cache rows, recurrent states, draft-head history.
-  // Equal states give equal bytes, whatever was drafted and rejected on the way.
+  // Equal states give equal bytes, whatever was drafted and rejected on the way. Folds what was
+  // accepted, so no truncate may follow before the next accept.
   virtual std::vector<std::byte> save(StateId state) = 0;
 
   // A state from such a copy. Nothing when there is no room. Throws Error{kCorruptFile} when the

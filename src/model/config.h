@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "model/rope.h"
+
 namespace slip {
 
 enum class MixerKind : uint8_t { kAttention, kDeltaNet };
+enum class FfnKind : uint8_t { kDense, kExperts };
 enum class ResidualKind : uint8_t { kPlain };     // hyper-connections would be the second
 enum class AttentionKind : uint8_t { kDense };    // indexed-sparse would be the second
 enum class TokenHistoryKind : uint8_t { kNone };  // n-gram embeddings would be the second
@@ -17,12 +20,17 @@ struct AttentionConfig {
   int32_t n_heads = 0;
   int32_t n_kv_heads = 0;  // divides n_heads; query head h reads KV head h / (n_heads / n_kv_heads)
   int32_t head_dim = 0;
-  int32_t rotary_dims =
-      0;  // leading dims that are rotated, half-split pairs (i, i + rotary_dims / 2)
-  double rope_theta = 0;
+  Rope rope;  // of the leading rotary_dims(), half-split pairs (i, i + rotary_dims() / 2)
+  bool has_output_gate = false;  // the mixed heads are multiplied by sigmoid of one more projection
+  bool has_head_norms = false;   // queries and keys are RMS-normalised per head
+  bool has_bias = false;         // of the q, k and v projections
 
+  int32_t rotary_dims() const { return 2 * static_cast<int32_t>(rope.frequencies.size()); }
   int32_t q_width() const { return n_heads * head_dim; }
   int32_t kv_width() const { return n_kv_heads * head_dim; }
+  // Columns of a projected query head: its gate lies behind it, where there is one.
+  int32_t query_stride() const { return has_output_gate ? 2 * head_dim : head_dim; }
+  int32_t queries_width() const { return n_heads * query_stride(); }
 };
 
 struct DeltaNetConfig {
@@ -37,15 +45,25 @@ struct DeltaNetConfig {
   int32_t conv_channels() const { return 2 * key_width() + value_width(); }  // [q | k | v]
 };
 
+// A router chooses some of many small feed-forward networks for each row (specification 4.7).
+struct ExpertsConfig {
+  int32_t n_experts = 0;
+  int32_t n_experts_per_token = 0;
+  int32_t intermediate_size = 0;         // of one expert
+  int32_t shared_intermediate_size = 0;  // of the expert that every row uses, gated; 0: none
+  bool renormalise = true;               // the chosen probabilities are scaled to sum to one
+};
+
 struct LayerConfig {
   MixerKind mixer = MixerKind::kAttention;
+  FfnKind ffn = FfnKind::kDense;
 };
 
 struct ModelConfig {
   std::string family;  // "qwen3_5"
   int32_t vocab_size = 0;
   int32_t hidden_size = 0;
-  int32_t intermediate_size = 0;
+  int32_t intermediate_size = 0;   // of dense layers; 0 where there are none
   int32_t context_tokens_max = 0;  // max_position_embeddings
   float rms_norm_eps = 0;
   bool tie_word_embeddings = false;
@@ -54,7 +72,9 @@ struct ModelConfig {
   TokenHistoryKind token_history = TokenHistoryKind::kNone;
   AttentionConfig attention;
   DeltaNetConfig delta_net;  // all zero where no layer uses it
+  ExpertsConfig experts;     // likewise
   std::vector<LayerConfig> layers;
+  FfnKind draft_head_ffn = FfnKind::kDense;
   bool has_draft_head =
       false;  // one more attention layer with its own fusion (specification section 5)
 

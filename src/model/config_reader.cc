@@ -66,6 +66,20 @@ int32_t ConfigReader::integer_or(std::string_view key, int32_t fallback, int32_t
   return has(key) ? integer(key, min, max) : fallback;
 }
 
+std::vector<int32_t> ConfigReader::integers_or(std::string_view key,
+                                               const std::vector<int32_t>& fallback, int32_t min,
+                                               int32_t max) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return fallback;
+  const auto is_good = [&](const nlohmann::json& element) {
+    return element.is_number_integer() && element >= min && element <= max;
+  };
+  if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_good)) {
+    refuse(key, "a list of integers in [" + std::to_string(min) + ", " + std::to_string(max) + "]");
+  }
+  return value->get<std::vector<int32_t>>();
+}
+
 double ConfigReader::number(std::string_view key, double min, double max) const {
   const nlohmann::json* value = find(key);
   const bool is_good = value != nullptr && value->is_number() && value->get<double>() >= min &&

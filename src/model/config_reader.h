@@ -24,6 +24,8 @@ class ConfigReader {
   // In [min, max]. The form with a fallback accepts an absent key. Throws Error{kUnsupportedModel}.
   int32_t integer(std::string_view key, int32_t min, int32_t max) const;
   int32_t integer_or(std::string_view key, int32_t fallback, int32_t min, int32_t max) const;
+  std::vector<int32_t> integers_or(std::string_view key, const std::vector<int32_t>& fallback,
+                                   int32_t min, int32_t max) const;
   double number(std::string_view key, double min, double max) const;
   double number_or(std::string_view key, double fallback, double min, double max) const;
   bool boolean_or(std::string_view key, bool fallback) const;

@@ -106,10 +106,10 @@ TEST(LoadModel, NamesAnUnsupportedType) {
   const RandomModelFolder folder({});
   change_tensors(folder.path(), [](std::vector<NamedTensor>& tensors) {
     for (NamedTensor& t : tensors) {
-      if (t.name.ends_with("layers.0.mlp.gate_proj.weight")) t.tensor.dtype = DType::kF16;
+      if (t.name.ends_with("layers.0.mlp.gate_proj.weight")) t.tensor.dtype = DType::kI16;
     }
   });
-  EXPECT_NE(message_of_load(folder.path()).find("type F16"), std::string::npos)
+  EXPECT_NE(message_of_load(folder.path()).find("type I16"), std::string::npos)
       << message_of_load(folder.path());
 }
 
@@ -123,7 +123,8 @@ TEST(LoadModel, NamesAModelTypeThatNoFamilyClaims) {
 TEST(TensorFinder, ReportsWhatNothingAskedFor) {
   const RandomModelFolder folder({});
   const ModelFile file = ModelFile::open(folder.path());
-  TensorFinder finder(file);
+  OwnedBytes owned;
+  TensorFinder finder(file, owned);
   const size_t n_all = finder.unused().size();
   finder.vector("mtp.norm.weight", {64});
   EXPECT_EQ(finder.unused().size(), n_all - 1);

@@ -9,7 +9,7 @@ namespace slip {
 int32_t projected_width(const ModelConfig& config) {
   const AttentionConfig& a = config.attention;
   const DeltaNetConfig& d = config.delta_net;
-  return std::max(2 * a.q_width() + 2 * a.kv_width(),
+  return std::max(a.queries_width() + 2 * a.kv_width(),
                   d.conv_channels() + d.value_width() + 2 * d.n_value_heads);
 }
 

@@ -21,14 +21,14 @@ enum class Act : uint8_t {
   kNormed,     // [n_rows, hidden_size] after the final norm; the draft head's input and output
   kProjected,  // [n_rows, projected_width] inputs of a mixer
   kMixed,      // [n_rows, mixed_width] outputs of a mixer, before its output projection
-  kFfn,        // [n_rows, intermediate_size]
+  kFfn,        // [n_rows, intermediate_size] of a dense layer
   kFusion,     // [n_rows, 2 * hidden_size] embedding and hidden state side by side
   kSelected,   // [logit_rows_max, hidden_size] rows that produce logits
   kLogits,     // [logit_rows_max, vocab_size]
 };
 inline constexpr int kActCount = 8;
 
-// Columns of kProjected: [q and gate per head | k | v] before attention, [q | k | v | z | b | a]
+// Columns of kProjected: [q (and gate) per head | k | v] before attention, [q | k | v | z | b | a]
 // before the delta net.
 int32_t projected_width(const ModelConfig& config);
 int32_t mixed_width(const ModelConfig& config);
@@ -66,8 +66,9 @@ struct ProjectArgs {
                                        // in; x itself stays
   std::span<const MatrixRef> weights;  // 1 to 4
   Epilogue epilogue = Epilogue::kNone;
-  Act out{};               // never x
-  int32_t out_column = 0;  // first column written; with kNone only
+  VectorRef bias = VectorRef::kNone;  // [sum of n_out] added to the outputs; with kNone only
+  Act out{};                          // never x
+  int32_t out_column = 0;             // first column written; with kNone only
   int32_t n_rows = 0;
 };
 
@@ -79,9 +80,10 @@ struct NormArgs {
 };
 
 struct AttentionArgs {
-  int32_t kv_layer = 0;          // index among the layers that write a KV cache
-  VectorRef q_norm{}, k_norm{};  // [head_dim]
-  bool append_only = false;      // true: write k and v of the rows, compute no output
+  int32_t kv_layer = 0;  // index among the layers that write a KV cache
+  // [head_dim]; kNone where the configuration has no head norms.
+  VectorRef q_norm = VectorRef::kNone, k_norm = VectorRef::kNone;
+  bool append_only = false;  // true: write k and v of the rows, compute no output
 };
 
 struct DeltaNetArgs {
@@ -89,6 +91,20 @@ struct DeltaNetArgs {
   VectorRef conv{};              // [conv_channels, conv_kernel]
   VectorRef a_log{}, dt_bias{};  // [n_value_heads]
   VectorRef norm{};              // [value_dim]
+};
+
+// down (silu(gate x) * (up x))
+struct FfnRefs {
+  MatrixRef gate = MatrixRef::kNone, up = MatrixRef::kNone;  // [intermediate_size, hidden_size]
+  MatrixRef down = MatrixRef::kNone;                         // [hidden_size, intermediate_size]
+};
+
+struct ExpertsArgs {
+  VectorRef norm{};                          // of the input, [hidden_size]
+  MatrixRef router{};                        // [n_experts, hidden_size]
+  std::span<const FfnRefs> experts;          // [n_experts]
+  FfnRefs shared;                            // kNone where the configuration has no shared expert
+  MatrixRef shared_gate = MatrixRef::kNone;  // [1, hidden_size]
 };
 
 class Ops {
@@ -108,10 +124,10 @@ class Ops {
   // Matrix products; y = W x with W [n_out, n_in].
   virtual void project(const ProjectArgs& args) = 0;
 
-  // Gated full attention (specification 4.2, 4.4): reads q, gate, k, v from kProjected; normalises
+  // Full attention (specification 4.2, 4.4): reads q, gate, k, v from kProjected; normalises
   // q and k per head, rotates them, appends k and v at the rows' positions, attends causally,
-  // multiplies by sigmoid(gate), writes kMixed. A row sees positions up to its own and nothing
-  // above, whatever bytes lie there.
+  // multiplies by sigmoid(gate), writes kMixed; norms and gate where the configuration has them. A
+  // row sees positions up to its own and nothing above, whatever bytes lie there.
   virtual void attention(const Pass& pass, const AttentionArgs& args) = 0;
 
   // Gated delta net (specification 4.5): reads q, k, v, z, b, a from kProjected; convolution, SiLU,
@@ -119,6 +135,11 @@ class Ops {
   // since its last pass into its recurrent state, then the certain rows; keeps the inputs of the
   // drafted rows instead of states. A segment without rows is only folded.
   virtual void delta_net(const Pass& pass, const DeltaNetArgs& args) = 0;
+
+  // Routed feed-forward networks (specification 4.7), x = norm(kResidual): router probabilities by
+  // softmax over all experts, the n_experts_per_token largest (lowest index first among equals);
+  //   kResidual += sum over those, ascending, of p_e FFN_e(x), then sigmoid(shared_gate x) FFN(x).
+  virtual void experts(const Pass& pass, const ExpertsArgs& args) = 0;
 
   // to[i] = from[rows[i]].
   virtual void select_rows(Act from, std::span<const int32_t> rows, Act to) = 0;

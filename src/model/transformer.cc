@@ -5,55 +5,91 @@ namespace slip {
 Transformer::Transformer(const LoadedModel& model, Ops& ops)
     : ops_(ops),
       hidden_size_(model.config.hidden_size),
-      q_and_gate_width_(2 * model.config.attention.q_width()) {
+      queries_width_(model.config.attention.queries_width()) {
   const ModelConfig& config = model.config;
   const ModelWeights& weights = model.weights;
-  embedding_ = ops.add_matrix(weights.embedding);
+  embedding_ = add_matrix(weights.embedding);
   int32_t n_of_kind[2] = {0, 0};
   for (size_t i = 0; i < config.layers.size(); ++i) {
-    const MixerKind mixer = config.layers[i].mixer;
-    layers_.push_back(add_layer(weights.layers[i], mixer, n_of_kind[static_cast<int>(mixer)]++));
+    int32_t& n = n_of_kind[static_cast<int>(config.layers[i].mixer)];
+    layers_.push_back(add_layer(weights.layers[i], config.layers[i], n++));
   }
-  norm_ = ops.add_vector(weights.norm);
-  head_ = weights.head.data == weights.embedding.data ? embedding_ : ops.add_matrix(weights.head);
-  if (config.has_draft_head) {
-    const DraftHeadWeights& head = weights.draft_head;
-    draft_head_ = {.embedding_norm = ops.add_vector(head.embedding_norm),
-                   .hidden_norm = ops.add_vector(head.hidden_norm),
-                   .norm = ops.add_vector(head.norm),
-                   .fusion = ops.add_matrix(head.fusion),
-                   .layer = add_layer(head.layer, MixerKind::kAttention,
-                                      config.n_layers(MixerKind::kAttention))};
-  }
+  norm_ = add_vector(weights.norm);
+  head_ = weights.head.data == weights.embedding.data ? embedding_ : add_matrix(weights.head);
+  if (!config.has_draft_head) return;
+  const DraftHeadWeights& head = weights.draft_head;
+  const LayerConfig layer{.mixer = MixerKind::kAttention, .ffn = config.draft_head_ffn};
+  draft_head_ = {.embedding_norm = add_vector(head.embedding_norm),
+                 .hidden_norm = add_vector(head.hidden_norm),
+                 .norm = add_vector(head.norm),
+                 .fusion = add_matrix(head.fusion),
+                 .layer = add_layer(head.layer, layer, config.n_layers(MixerKind::kAttention))};
 }
 
-Transformer::Layer Transformer::add_layer(const LayerWeights& weights, MixerKind mixer,
+// What a model does not have is not registered.
+MatrixRef Transformer::add_matrix(const WeightView& weight) {
+  return weight.data == nullptr ? MatrixRef::kNone : ops_.add_matrix(weight);
+}
+
+VectorRef Transformer::add_vector(const Vector& values) {
+  return values.empty() ? VectorRef::kNone : ops_.add_vector(values);
+}
+
+Transformer::Layer Transformer::add_layer(const LayerWeights& weights, LayerConfig config,
                                           int32_t mixer_index) {
-  Layer layer{.mixer = mixer,
+  Layer layer{.mixer = config.mixer,
+              .ffn_kind = config.ffn,
               .mixer_index = mixer_index,
-              .input_norm = ops_.add_vector(weights.input_norm),
-              .post_attention_norm = ops_.add_vector(weights.post_attention_norm),
+              .input_norm = add_vector(weights.input_norm),
+              .post_attention_norm = add_vector(weights.post_attention_norm),
               .attention = {},
               .delta_net = {},
-              .gate_up = {ops_.add_matrix(weights.ffn.gate), ops_.add_matrix(weights.ffn.up)},
-              .down = ops_.add_matrix(weights.ffn.down)};
-  if (mixer == MixerKind::kAttention) {
-    const AttentionWeights& a = weights.attention;
-    layer.attention = {.in = {ops_.add_matrix(a.q), ops_.add_matrix(a.k), ops_.add_matrix(a.v)},
-                       .q_norm = ops_.add_vector(a.q_norm),
-                       .k_norm = ops_.add_vector(a.k_norm),
-                       .out = ops_.add_matrix(a.out)};
+              .ffn = {},
+              .experts = {}};
+  if (config.mixer == MixerKind::kAttention) {
+    layer.attention = add_attention(weights.attention);
   } else {
-    const DeltaNetWeights& d = weights.delta_net;
-    layer.delta_net = {.in = {ops_.add_matrix(d.qkv), ops_.add_matrix(d.z), ops_.add_matrix(d.b),
-                              ops_.add_matrix(d.a)},
-                       .conv = ops_.add_vector(d.conv),
-                       .a_log = ops_.add_vector(d.a_log),
-                       .dt_bias = ops_.add_vector(d.dt_bias),
-                       .norm = ops_.add_vector(d.norm),
-                       .out = ops_.add_matrix(d.out)};
+    layer.delta_net = add_delta_net(weights.delta_net);
+  }
+  if (config.ffn == FfnKind::kDense) {
+    layer.ffn = add_ffn(weights.ffn);
+  } else {
+    layer.experts = add_experts(weights.experts);
   }
   return layer;
+}
+
+Transformer::Attention Transformer::add_attention(const AttentionWeights& weights) {
+  return {.in = {add_matrix(weights.q), add_matrix(weights.k), add_matrix(weights.v)},
+          .bias = add_vector(weights.bias),
+          .q_norm = add_vector(weights.q_norm),
+          .k_norm = add_vector(weights.k_norm),
+          .out = add_matrix(weights.out)};
+}
+
+Transformer::DeltaNet Transformer::add_delta_net(const DeltaNetWeights& weights) {
+  return {.in = {add_matrix(weights.qkv), add_matrix(weights.z), add_matrix(weights.b),
+                 add_matrix(weights.a)},
+          .conv = add_vector(weights.conv),
+          .a_log = add_vector(weights.a_log),
+          .dt_bias = add_vector(weights.dt_bias),
+          .norm = add_vector(weights.norm),
+          .out = add_matrix(weights.out)};
+}
+
+FfnRefs Transformer::add_ffn(const FfnWeights& weights) {
+  return {.gate = add_matrix(weights.gate),
+          .up = add_matrix(weights.up),
+          .down = add_matrix(weights.down)};
+}
+
+Transformer::Experts Transformer::add_experts(const ExpertsWeights& weights) {
+  Experts experts{.router = add_matrix(weights.router),
+                  .shared_gate = add_matrix(weights.shared_gate),
+                  .experts = {},
+                  .shared = add_ffn(weights.shared)};
+  for (const FfnWeights& expert : weights.experts) experts.experts.push_back(add_ffn(expert));
+  return experts;
 }
 
 void Transformer::forward(const Pass& pass, std::span<const int32_t> logit_rows) {
@@ -69,40 +105,54 @@ void Transformer::forward(const Pass& pass, std::span<const int32_t> logit_rows)
 }
 
 void Transformer::run_layer(const Pass& pass, const Layer& layer) {
-  const int32_t n_rows = pass.n_rows();
   const bool is_attention = layer.mixer == MixerKind::kAttention;
-  const std::vector<MatrixRef>& in = is_attention ? layer.attention.in : layer.delta_net.in;
-  const MatrixRef& out = is_attention ? layer.attention.out : layer.delta_net.out;
-
   ops_.project({.x = Act::kResidual,
                 .norm = layer.input_norm,
-                .weights = in,
+                .weights = is_attention ? layer.attention.in : layer.delta_net.in,
+                .bias = is_attention ? layer.attention.bias : VectorRef::kNone,
                 .out = Act::kProjected,
-                .n_rows = n_rows});
+                .n_rows = pass.n_rows()});
   if (is_attention) {
-    ops_.attention(pass, {.kv_layer = layer.mixer_index,
-                          .q_norm = layer.attention.q_norm,
-                          .k_norm = layer.attention.k_norm});
+    run_attention(pass, layer);
   } else {
     run_delta_net(pass, layer);
   }
+  const MatrixRef& out = is_attention ? layer.attention.out : layer.delta_net.out;
   ops_.project({.x = Act::kMixed,
                 .weights = {&out, 1},
                 .epilogue = Epilogue::kAddResidual,
                 .out = Act::kResidual,
-                .n_rows = n_rows});
+                .n_rows = pass.n_rows()});
+  run_ffn(pass, layer);
+}
 
+void Transformer::run_attention(const Pass& pass, const Layer& layer) {
+  ops_.attention(pass, {.kv_layer = layer.mixer_index,
+                        .q_norm = layer.attention.q_norm,
+                        .k_norm = layer.attention.k_norm});
+}
+
+void Transformer::run_ffn(const Pass& pass, const Layer& layer) {
+  if (layer.ffn_kind == FfnKind::kExperts) {
+    ops_.experts(pass, {.norm = layer.post_attention_norm,
+                        .router = layer.experts.router,
+                        .experts = layer.experts.experts,
+                        .shared = layer.experts.shared,
+                        .shared_gate = layer.experts.shared_gate});
+    return;
+  }
+  const MatrixRef gate_up[] = {layer.ffn.gate, layer.ffn.up};
   ops_.project({.x = Act::kResidual,
                 .norm = layer.post_attention_norm,
-                .weights = layer.gate_up,
+                .weights = gate_up,
                 .epilogue = Epilogue::kSiluMul,
                 .out = Act::kFfn,
-                .n_rows = n_rows});
+                .n_rows = pass.n_rows()});
   ops_.project({.x = Act::kFfn,
-                .weights = {&layer.down, 1},
+                .weights = {&layer.ffn.down, 1},
                 .epilogue = Epilogue::kAddResidual,
                 .out = Act::kResidual,
-                .n_rows = n_rows});
+                .n_rows = pass.n_rows()});
 }
 
 void Transformer::run_delta_net(const Pass& pass, const Layer& layer) {
@@ -142,7 +192,7 @@ void Transformer::append_draft_history(const Pass& pass) {
                 .norm = layer.input_norm,
                 .weights = std::span(layer.attention.in).subspan(1),
                 .out = Act::kProjected,
-                .out_column = q_and_gate_width_,
+                .out_column = queries_width_,
                 .n_rows = pass.n_rows()});
   ops_.attention(pass, {.kv_layer = layer.mixer_index,
                         .q_norm = layer.attention.q_norm,

@@ -34,7 +34,7 @@ class Transformer {
  private:
   struct Attention {
     std::vector<MatrixRef> in;  // q, k, v
-    VectorRef q_norm, k_norm;
+    VectorRef bias, q_norm, k_norm;
     MatrixRef out;
   };
   struct DeltaNet {
@@ -42,14 +42,20 @@ class Transformer {
     VectorRef conv, a_log, dt_bias, norm;
     MatrixRef out;
   };
+  struct Experts {
+    MatrixRef router, shared_gate;
+    std::vector<FfnRefs> experts;
+    FfnRefs shared;
+  };
   struct Layer {
     MixerKind mixer;
-    int32_t mixer_index;  // among the layers of its kind
+    FfnKind ffn_kind;
+    int32_t mixer_index;  // among the layers of its mixer's kind
     VectorRef input_norm, post_attention_norm;
     Attention attention;
     DeltaNet delta_net;
-    std::vector<MatrixRef> gate_up;
-    MatrixRef down;
+    FfnRefs ffn;
+    Experts experts;
   };
   struct DraftHead {
     VectorRef embedding_norm, hidden_norm, norm;
@@ -57,13 +63,22 @@ class Transformer {
     Layer layer;
   };
 
-  Layer add_layer(const LayerWeights& weights, MixerKind mixer, int32_t mixer_index);
+  Layer add_layer(const LayerWeights& weights, LayerConfig config, int32_t mixer_index);
+  Attention add_attention(const AttentionWeights& weights);
+  DeltaNet add_delta_net(const DeltaNetWeights& weights);
+  FfnRefs add_ffn(const FfnWeights& weights);
+  Experts add_experts(const ExpertsWeights& weights);
+  MatrixRef add_matrix(const WeightView& weight);
+  VectorRef add_vector(const Vector& values);
+
   void run_layer(const Pass& pass, const Layer& layer);
+  void run_attention(const Pass& pass, const Layer& layer);
+  void run_ffn(const Pass& pass, const Layer& layer);
   void run_delta_net(const Pass& pass, const Layer& layer);
   void fuse(const Pass& pass);
 
   Ops& ops_;
-  int32_t hidden_size_, q_and_gate_width_;
+  int32_t hidden_size_, queries_width_;
   MatrixRef embedding_, head_;
   std::vector<Layer> layers_;
   VectorRef norm_;

@@ -1,6 +1,10 @@
 // The tensors of a checkpoint in the places where the forward pass wants them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
 #include <vector>
 
 #include "io/model_file.h"
@@ -14,10 +18,12 @@ namespace slip {
 using Vector = std::vector<float>;
 
 struct AttentionWeights {
-  WeightView q;  // [n_heads * 2 * head_dim, hidden_size], per head: query rows, then gate rows
+  WeightView
+      q;  // [queries_width, hidden_size], per head: query rows, then gate rows if there is one
   WeightView k, v;
   WeightView out;
-  Vector q_norm, k_norm;  // [head_dim]
+  Vector q_norm, k_norm;  // [head_dim]; empty where there are no head norms
+  Vector bias;            // [queries_width + 2 * kv_width], of q, k, v; empty where there is none
 };
 
 struct DeltaNetWeights {
@@ -34,11 +40,19 @@ struct FfnWeights {
   WeightView gate, up, down;
 };
 
+struct ExpertsWeights {
+  WeightView router;                // [n_experts, hidden_size]
+  std::vector<FfnWeights> experts;  // [n_experts]
+  FfnWeights shared;                // without data where there is no shared expert
+  WeightView shared_gate;           // [1, hidden_size]
+};
+
 struct LayerWeights {
   Vector input_norm, post_attention_norm;  // [hidden_size]
   AttentionWeights attention;              // filled for MixerKind::kAttention
   DeltaNetWeights delta_net;               // filled for MixerKind::kDeltaNet
-  FfnWeights ffn;
+  FfnWeights ffn;                          // filled for FfnKind::kDense
+  ExpertsWeights experts;                  // filled for FfnKind::kExperts
 };
 
 struct DraftHeadWeights {
@@ -56,11 +70,27 @@ struct ModelWeights {
   DraftHeadWeights draft_head;  // filled where config.has_draft_head
 };
 
+// Bytes that a view points at and no file holds: rows in another order than the file has them.
+// Views stay valid when it moves.
+using OwnedBytes = std::deque<std::vector<std::byte>>;
+
 // A model described by its family: configuration and weights, both checked.
 struct LoadedModel {
   ModelConfig config;
   ModelWeights weights;
+  OwnedBytes owned;                 // outlives every copy of a view in `weights`
+  std::vector<std::string> unused;  // names of tensors that nothing asked for, in order
 };
+
+// Bytes of all matrices, each counted once.
+int64_t matrix_bytes(const LoadedModel& model);
+
+// Bytes of the matrices that a decode step of one row reads: of the experts those that it chooses.
+int64_t step_matrix_bytes(const LoadedModel& model);
+
+// What config.json alone says, and whether the file has a draft head. Throws
+// Error{kUnsupportedModel} as load_model does.
+ModelConfig read_config(const ModelFile& file);
 
 // Reads `config.json` and finds every tensor. Throws Error{kUnsupportedModel} for a model_type that
 // no family claims or a feature that is not there, Error{kCorruptFile} for a tensor that is missing

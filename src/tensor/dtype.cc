@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace slip {
 namespace {
@@ -68,6 +69,15 @@ float half_to_float(uint16_t bits) {
   }
   const uint32_t exponent_f32 = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
   return std::bit_cast<float>(sign | (exponent_f32 << 23) | (mantissa << 13));
+}
+
+float e4m3_to_float(uint8_t bits) {
+  const uint32_t magnitude = bits & 0x7Fu;
+  if (magnitude == 0x7F) return std::numeric_limits<float>::quiet_NaN();
+  // Exponent and mantissa land in those of a float whose bias is 120 too small; exact, subnormals
+  // too.
+  const float value = std::bit_cast<float>(magnitude << 20) * 0x1p120f;
+  return (bits & 0x80) != 0 ? -value : value;
 }
 
 }  // namespace slip

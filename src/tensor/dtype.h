@@ -47,4 +47,7 @@ BFloat16 to_bfloat16(float x);
 // IEEE binary16, subnormals included.
 float half_to_float(uint16_t bits);
 
+// E4M3 as checkpoints store it ("fn": no infinities, 0x7F and 0xFF are NaN), subnormals included.
+float e4m3_to_float(uint8_t bits);
+
 }  // namespace slip

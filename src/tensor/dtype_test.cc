@@ -94,5 +94,20 @@ TEST(HalfToFloat, RisesWithTheBits) {
   }
 }
 
+TEST(E4m3, HasTheValuesOfItsDefinition) {
+  EXPECT_EQ(e4m3_to_float(0x00), 0);
+  EXPECT_EQ(e4m3_to_float(0x38), 1);
+  EXPECT_EQ(e4m3_to_float(0xB8), -1);
+  EXPECT_EQ(e4m3_to_float(0x3C), 1.5f);
+  EXPECT_EQ(e4m3_to_float(0x7E), 448);          // the largest
+  EXPECT_EQ(e4m3_to_float(0x08), 0x1p-6f);      // the smallest normal
+  EXPECT_EQ(e4m3_to_float(0x03), 3 * 0x1p-9f);  // subnormal
+}
+
+TEST(E4m3, HasNoInfinityAndTwoNans) {
+  EXPECT_TRUE(std::isnan(e4m3_to_float(0x7F)));
+  EXPECT_TRUE(std::isnan(e4m3_to_float(0xFF)));
+}
+
 }  // namespace
 }  // namespace slip

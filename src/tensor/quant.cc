@@ -1,5 +1,6 @@
 #include "tensor/quant.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -15,76 +16,152 @@ T load(const std::byte* data, size_t i) {
   return value;
 }
 
-size_t code_bytes(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::kF32:
-      return sizeof(float);
-    case WeightFormat::kBF16:
-      return sizeof(BFloat16);
-    case WeightFormat::kAffine8:
-      return sizeof(uint8_t);
+template <DType kType>
+void decode_elements(const WeightView& weight, size_t row, std::span<float> values) {
+  const std::byte* data = weight.data + row * weight.row_bytes();
+  for (size_t i = 0; i < values.size(); ++i) values[i] = load_float(kType, data, i);
+}
+
+// Codes as MLX packs them: little-endian words filled from their lowest bits, which makes a row one
+// stream of bits. A code of 3, 5 or 6 bits may lie in two bytes.
+uint32_t affine_code(const std::byte* row, size_t column, size_t bits) {
+  const size_t first_bit = column * bits;
+  uint32_t code = 0;
+  for (size_t i = 0; i < bits; ++i) {
+    const size_t bit = first_bit + i;
+    code |= (std::to_integer<uint32_t>(row[bit / 8] >> (bit % 8)) & 1u) << i;
   }
-  SLIP_CHECK(false);
+  return code;
 }
 
-size_t n_groups(const WeightView& weight) {
-  return weight.group_size == 0 ? 0 : static_cast<size_t>(weight.n_in / weight.group_size);
-}
-
-// MLX packs four codes into a little-endian uint32, lowest bits first: the codes are the bytes in
-// order.
-void dequantize_affine8(const WeightView& weight, size_t row, std::span<float> values) {
-  SLIP_CHECK(weight.group_size > 0 && weight.n_in % weight.group_size == 0);
+void decode_affine(const WeightView& weight, size_t row, std::span<float> values) {
   const auto group_size = static_cast<size_t>(weight.group_size);
-  const size_t first_group = row * n_groups(weight);
+  const auto bits = static_cast<size_t>(code_bits(weight.format));
+  const std::byte* codes = weight.data + row * weight.row_bytes();
+  const size_t first_group = row * weight.n_groups();
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t group = first_group + i / group_size;
-    const float scale = to_float(load<BFloat16>(weight.scales, group));
-    const float bias = to_float(load<BFloat16>(weight.biases, group));
-    const auto code = load<uint8_t>(weight.data, row * values.size() + i);
-    values[i] = std::fma(scale, static_cast<float>(code), bias);
+    values[i] = std::fma(load_float(weight.scale_type, weight.scales, group),
+                         static_cast<float>(affine_code(codes, i, bits)),
+                         load_float(weight.scale_type, weight.biases, group));
   }
 }
+
+void decode_fp8_block(const WeightView& weight, size_t row, std::span<float> values) {
+  const std::byte* codes = weight.data + row * weight.row_bytes();
+  const size_t first_scale = row / kFp8BlockRows * weight.n_groups();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t scale = first_scale + i / kFp8BlockColumns;
+    values[i] = e4m3_to_float(load<uint8_t>(codes, i)) *
+                load_float(weight.scale_type, weight.scales, scale);
+  }
+}
+
+enum class Scales : uint8_t { kNone, kRows, kBlocks };
+
+struct FormatRow {
+  WeightFormat format;
+  std::string_view name;
+  int32_t code_bits;
+  Scales scales;
+  void (*decode)(const WeightView& weight, size_t row, std::span<float> values);
+};
+
+// In the order of the enumeration, so that a format is its own row number.
+constexpr std::array kFormats = {
+    FormatRow{WeightFormat::kF32, "f32", 32, Scales::kNone, decode_elements<DType::kF32>},
+    FormatRow{WeightFormat::kF16, "f16", 16, Scales::kNone, decode_elements<DType::kF16>},
+    FormatRow{WeightFormat::kBF16, "bf16", 16, Scales::kNone, decode_elements<DType::kBF16>},
+    FormatRow{WeightFormat::kAffine2, "affine2", 2, Scales::kRows, decode_affine},
+    FormatRow{WeightFormat::kAffine3, "affine3", 3, Scales::kRows, decode_affine},
+    FormatRow{WeightFormat::kAffine4, "affine4", 4, Scales::kRows, decode_affine},
+    FormatRow{WeightFormat::kAffine5, "affine5", 5, Scales::kRows, decode_affine},
+    FormatRow{WeightFormat::kAffine6, "affine6", 6, Scales::kRows, decode_affine},
+    FormatRow{WeightFormat::kAffine8, "affine8", 8, Scales::kRows, decode_affine},
+    FormatRow{WeightFormat::kFp8Block, "fp8_block", 8, Scales::kBlocks, decode_fp8_block},
+};
+
+constexpr bool is_in_order() {
+  for (size_t i = 0; i < kFormats.size(); ++i) {
+    if (static_cast<size_t>(kFormats[i].format) != i) return false;
+  }
+  return kFormats.size() == kWeightFormatCount;
+}
+static_assert(is_in_order());
+
+const FormatRow& row_of(WeightFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
 }  // namespace
 
-std::string_view name(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::kF32:
-      return "f32";
-    case WeightFormat::kBF16:
-      return "bf16";
-    case WeightFormat::kAffine8:
-      return "affine8";
+std::string_view name(WeightFormat format) { return row_of(format).name; }
+
+int32_t code_bits(WeightFormat format) { return row_of(format).code_bits; }
+
+std::optional<WeightFormat> affine_format(int32_t bits) {
+  for (const FormatRow& row : kFormats) {
+    if (row.scales == Scales::kRows && row.code_bits == bits) return row.format;
+  }
+  return std::nullopt;
+}
+
+float load_float(DType dtype, const std::byte* data, size_t index) {
+  switch (dtype) {
+    case DType::kF32:
+      return load<float>(data, index);
+    case DType::kF16:
+      return half_to_float(load<uint16_t>(data, index));
+    case DType::kBF16:
+      return to_float(load<BFloat16>(data, index));
+    default:
+      SLIP_CHECK(false);
+  }
+}
+
+size_t WeightView::row_bytes() const {
+  return static_cast<size_t>(n_in) * static_cast<size_t>(code_bits(format)) / 8;
+}
+
+size_t WeightView::n_groups() const {
+  return group_size == 0 ? 0 : static_cast<size_t>((n_in + group_size - 1) / group_size);
+}
+
+size_t WeightView::n_scale_rows() const {
+  switch (row_of(format).scales) {
+    case Scales::kNone:
+      return 0;
+    case Scales::kRows:
+      return static_cast<size_t>(n_out);
+    case Scales::kBlocks:
+      return static_cast<size_t>((n_out + kFp8BlockRows - 1) / kFp8BlockRows);
   }
   SLIP_CHECK(false);
 }
 
+size_t WeightView::scale_row_bytes() const { return n_groups() * element_bytes(scale_type); }
+
 size_t WeightView::n_bytes() const {
-  const auto n_rows = static_cast<size_t>(n_out);
-  return n_rows * static_cast<size_t>(n_in) * code_bytes(format) +
-         n_rows * n_groups(*this) * 2 * sizeof(BFloat16);
+  const size_t n_scales = (scales != nullptr ? 1u : 0u) + (biases != nullptr ? 1u : 0u);
+  return static_cast<size_t>(n_out) * row_bytes() + n_scales * n_scale_rows() * scale_row_bytes();
 }
 
 void dequantize_row(const WeightView& weight, int32_t row, std::span<float> values) {
   SLIP_CHECK(row >= 0 && row < weight.n_out);
   SLIP_CHECK(values.size() == static_cast<size_t>(weight.n_in));
-  const auto row_index = static_cast<size_t>(row);
-  const size_t first = row_index * values.size();
-  switch (weight.format) {
-    case WeightFormat::kF32:
-      std::memcpy(values.data(), weight.data + first * sizeof(float), values.size_bytes());
-      return;
-    case WeightFormat::kBF16:
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = to_float(load<BFloat16>(weight.data, first + i));
-      }
-      return;
-    case WeightFormat::kAffine8:
-      dequantize_affine8(weight, row_index, values);
-      return;
-  }
-  SLIP_CHECK(false);
+  SLIP_CHECK(row_of(weight.format).scales == Scales::kNone || weight.group_size > 0);
+  row_of(weight.format).decode(weight, static_cast<size_t>(row), values);
+}
+
+WeightView slice_rows(const WeightView& weight, int32_t begin, int32_t n_rows) {
+  SLIP_CHECK(begin >= 0 && n_rows >= 0 && n_rows <= weight.n_out - begin);
+  const bool is_in_blocks = row_of(weight.format).scales == Scales::kBlocks;
+  SLIP_CHECK(!is_in_blocks || begin % kFp8BlockRows == 0);
+  WeightView slice = weight;
+  slice.n_out = n_rows;
+  slice.data += static_cast<size_t>(begin) * weight.row_bytes();
+  const auto scale_row = static_cast<size_t>(is_in_blocks ? begin / kFp8BlockRows : begin);
+  if (weight.scales != nullptr) slice.scales += scale_row * weight.scale_row_bytes();
+  if (weight.biases != nullptr) slice.biases += scale_row * weight.scale_row_bytes();
+  return slice;
 }
 
 }  // namespace slip

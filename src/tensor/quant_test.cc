@@ -65,6 +65,124 @@ TEST(DequantizeRow, FindsTheCodesAndGroupsOfALaterRow) {
   EXPECT_EQ(row_of(example.weight, 1), (std::vector<float>{3, 5, 5, 5, -0.75f, -0.5f, -0.25f, 0}));
 }
 
+TEST(DequantizeRow, WidensF16) {
+  const auto data = misaligned<uint16_t>({0x3C00, 0xC000, 0x0001, 0x3555});
+  const WeightView weight = {
+      .format = WeightFormat::kF16, .n_out = 2, .n_in = 2, .data = data.data() + 1};
+  EXPECT_EQ(row_of(weight, 0), (std::vector<float>{1, -2}));
+  EXPECT_EQ(row_of(weight, 1)[0], 0x1p-24f);
+}
+
+// One row of `bits`-bit codes in a single group, scale 1 and bias 0: the values are the codes.
+std::vector<float> codes_of(WeightFormat format, const std::vector<uint32_t>& words, int32_t n_in) {
+  const auto data = misaligned(words);
+  const auto scale = misaligned<uint16_t>({0x3F80});
+  const auto bias = misaligned<uint16_t>({0});
+  return row_of({.format = format,
+                 .n_out = 1,
+                 .n_in = n_in,
+                 .group_size = n_in,
+                 .data = data.data() + 1,
+                 .scales = scale.data() + 1,
+                 .biases = bias.data() + 1},
+                0);
+}
+
+// 32 codes of `bits` bits, code i being i modulo 2^bits, written bit after bit.
+std::vector<uint32_t> packed_indices(uint32_t bits) {
+  std::vector<uint32_t> words(bits);
+  for (uint32_t bit = 0; bit < 32 * bits; ++bit) {
+    const uint32_t code = bit / bits % (1u << bits);
+    words[bit / 32] |= (code >> (bit % bits) & 1u) << (bit % 32);
+  }
+  return words;
+}
+
+TEST(DequantizeRow, ReadsCodesOfEveryWidthAsOneStreamOfBits) {
+  for (const uint32_t bits : {2u, 3u, 4u, 5u, 6u, 8u}) {
+    const WeightFormat format = affine_format(static_cast<int32_t>(bits)).value();
+    const std::vector<float> values = codes_of(format, packed_indices(bits), 32);
+    for (uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(values[i], static_cast<float>(i % (1u << bits))) << bits << " bits, code " << i;
+  }
+}
+
+// The first word of 3-bit codes by hand: 5, 2, 7, and code 10 across the border of two words.
+TEST(DequantizeRow, ReadsACodeThatStraddlesTwoWords) {
+  const std::vector<float> values = codes_of(
+      WeightFormat::kAffine3, {0b01'000'000'000'000'000'000'000'111'010'101u, 0b1u, 0}, 32);
+  EXPECT_EQ(values[0], 5);
+  EXPECT_EQ(values[1], 2);
+  EXPECT_EQ(values[2], 7);
+  EXPECT_EQ(values[10], 5);  // low bits 01, high bit 1
+}
+
+TEST(DequantizeRow, ReadsScalesOfEveryFloatType) {
+  const auto codes = misaligned<uint32_t>({0x04030201});
+  const auto halves = misaligned<uint16_t>({0x4000});  // 2 in F16
+  const auto floats = misaligned<float>({2.0f});
+  const WeightView f16 = {.format = WeightFormat::kAffine8,
+                          .scale_type = DType::kF16,
+                          .n_out = 1,
+                          .n_in = 4,
+                          .group_size = 4,
+                          .data = codes.data() + 1,
+                          .scales = halves.data() + 1,
+                          .biases = halves.data() + 1};
+  EXPECT_EQ(row_of(f16, 0), (std::vector<float>{4, 6, 8, 10}));
+  WeightView f32 = f16;
+  f32.scale_type = DType::kF32;
+  f32.scales = f32.biases = floats.data() + 1;
+  EXPECT_EQ(row_of(f32, 0), (std::vector<float>{4, 6, 8, 10}));
+}
+
+// Two blocks of rows and two of columns, the last of each short; every code is 1.0 (0x38), so the
+// values are the scales 1, 2, 4, 8.
+struct Fp8Example {
+  std::vector<std::byte> codes = misaligned(std::vector<uint8_t>(130 * 136, 0x38));
+  std::vector<std::byte> scales = misaligned<uint16_t>({0x3F80, 0x4000, 0x4080, 0x4100});
+  WeightView weight = {.format = WeightFormat::kFp8Block,
+                       .n_out = 130,
+                       .n_in = 136,
+                       .group_size = kFp8BlockColumns,
+                       .data = codes.data() + 1,
+                       .scales = scales.data() + 1};
+};
+
+TEST(DequantizeRow, ScalesEachBlockOfFp8Codes) {
+  const Fp8Example example;
+  EXPECT_EQ(row_of(example.weight, 127)[127], 1);
+  EXPECT_EQ(row_of(example.weight, 127)[128], 2);
+  EXPECT_EQ(row_of(example.weight, 128)[127], 4);
+  EXPECT_EQ(row_of(example.weight, 129)[135], 8);
+}
+
+TEST(WeightView, CountsOneScaleForEachFp8Block) {
+  EXPECT_EQ(Fp8Example().weight.n_bytes(), 130u * 136u + 4u * 2u);
+}
+
+TEST(SliceRows, MovesCodesScalesAndBiases) {
+  const AffineExample example;
+  const WeightView second = slice_rows(example.weight, 1, 1);
+  EXPECT_EQ(second.n_out, 1);
+  EXPECT_EQ(row_of(second, 0), row_of(example.weight, 1));
+}
+
+TEST(SliceRows, MovesAWholeBlockOfFp8Scales) {
+  const Fp8Example example;
+  EXPECT_EQ(row_of(slice_rows(example.weight, 128, 2), 1)[0], 4);
+}
+
+TEST(AffineFormat, KnowsTheWidthsOfMlx) {
+  EXPECT_EQ(affine_format(5), WeightFormat::kAffine5);
+  EXPECT_EQ(affine_format(7), std::nullopt);
+}
+
+TEST(WeightView, CountsCodesThatFillNoWholeByte) {
+  const WeightView weight = {.format = WeightFormat::kAffine3, .n_out = 2, .n_in = 32};
+  EXPECT_EQ(weight.n_bytes(), 24u);
+}
+
 TEST(WeightView, CountsCodesScalesAndBiases) {
   EXPECT_EQ(AffineExample().weight.n_bytes(), 16u + 2u * 4u * 2u);
 }

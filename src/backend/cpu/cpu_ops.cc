@@ -39,7 +39,8 @@ CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
       scratch_(static_cast<size_t>(pool.n_threads()) * (product_floats_ + 2 * outputs_floats_)),
       normed_(rows_max(plan) * static_cast<size_t>(config.hidden_size)),
       attention_(*this, pool, kernels),
-      delta_net_(*this, pool, kernels) {}
+      delta_net_(*this, pool, kernels),
+      experts_(*this, pool, kernels) {}
 
 void CpuOps::embed(const Pass& pass, MatrixRef table, Act out) {
   check_pass(pass);
@@ -121,7 +122,14 @@ void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, in
                       .scratch = scratch});
   };
   float* out = act(args.out) + range.column + range.begin;
-  if (args.epilogue == Epilogue::kNone) return multiply(range.weight, out, stride(args.out));
+  if (args.epilogue == Epilogue::kNone) {
+    multiply(range.weight, out, stride(args.out));
+    if (args.bias == VectorRef::kNone) return;
+    const float* bias = vector(args.bias).data() + range.column - args.out_column + range.begin;
+    for (int32_t r = 0; r < args.n_rows; ++r, out += stride(args.out))
+      kernels_.add(bias, out, n_outs);
+    return;
+  }
 
   multiply(range.weight, first, kOutsPerItemMax);
   if (args.epilogue == Epilogue::kSiluMul) multiply(range.weight + 1, second, kOutsPerItemMax);
@@ -138,7 +146,7 @@ void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, in
 int64_t CpuOps::workspace_bytes() const {
   return OpsStorage::workspace_bytes() +
          static_cast<int64_t>(scratch_.n_bytes() + normed_.n_bytes()) +
-         attention_.workspace_bytes() + delta_net_.workspace_bytes();
+         attention_.workspace_bytes() + delta_net_.workspace_bytes() + experts_.workspace_bytes();
 }
 
 }  // namespace slip::cpu

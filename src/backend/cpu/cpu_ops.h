@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_ops_attention.h"
 #include "backend/cpu/cpu_ops_delta_net.h"
+#include "backend/cpu/cpu_ops_experts.h"
 #include "backend/cpu/kernels/table.h"
 #include "backend/cpu/ops_storage.h"
 #include "base/thread_pool.h"
@@ -28,6 +29,7 @@ class CpuOps final : public OpsStorage {
   void delta_net(const Pass& pass, const DeltaNetArgs& args) override {
     delta_net_.run(pass, args);
   }
+  void experts(const Pass& pass, const ExpertsArgs& args) override { experts_.run(pass, args); }
 
   int64_t workspace_bytes() const override;
 
@@ -55,6 +57,7 @@ class CpuOps final : public OpsStorage {
   FloatBuffer normed_;     // [batch_rows_max, hidden_size]
   CpuAttention attention_;
   CpuDeltaNet delta_net_;
+  CpuExperts experts_;
 };
 
 }  // namespace slip::cpu

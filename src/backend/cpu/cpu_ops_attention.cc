@@ -127,7 +127,7 @@ void CpuAttention::append(const AttentionArgs& args, std::span<const Chunk> chun
 void CpuAttention::append_rows(const AttentionArgs& args, const Chunk& chunk, int32_t kv_head,
                                int thread) {
   const int32_t head_dim = config_.head_dim;
-  const int32_t key_column = 2 * config_.q_width() + kv_head * head_dim;
+  const int32_t key_column = config_.queries_width() + kv_head * head_dim;
   float* key = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
   for (int32_t r = 0; r < chunk.n_rows; ++r) {
     const int32_t position = chunk.position + r;
@@ -149,7 +149,7 @@ void CpuAttention::prepare_queries(const AttentionArgs& args, const Chunk& chunk
       queries_.data() + query_index(kv_head, chunk.slab_row) * static_cast<size_t>(head_dim);
   for (int32_t r = 0; r < chunk.n_rows; ++r) {
     for (int32_t j = 0; j < group_; ++j, query += head_dim) {
-      const int32_t column = 2 * head_dim * (kv_head * group_ + j);
+      const int32_t column = config_.query_stride() * (kv_head * group_ + j);
       prepare_head(storage_.row(Act::kProjected, chunk.row + r) + column, args.q_norm, scale,
                    chunk.row + r, query);
     }
@@ -166,7 +166,7 @@ void CpuAttention::prepare_head(const float* x, VectorRef norm, float scale, int
                                   .eps = storage_.config().rms_norm_eps},
                          .cos = turn,
                          .sin = turn + rotary_.n_pairs(),
-                         .rotary_dims = config_.rotary_dims,
+                         .rotary_dims = config_.rotary_dims(),
                          .scale = scale});
 }
 
@@ -217,18 +217,22 @@ void CpuAttention::merge_splits(const Chunk& chunk, int32_t kv_head) {
     for (int32_t j = 0; j < group_; ++j) {
       const int32_t head = kv_head * group_ + j;
       const size_t partial = split_index(kv_head, 0, chunk.slab_row + r) + static_cast<size_t>(j);
-      kernels_.merge(
-          {.sums = sums_.data() + partial * static_cast<size_t>(head_dim),
-           .maxima = maxima_.data() + partial,
-           .weights = weights_.data() + partial,
-           .sums_stride = stats_stride * static_cast<size_t>(head_dim),
-           .stats_stride = stats_stride,
-           .n_splits = chunk.n_splits(chunk.position + r),
-           .head_dim = head_dim,
-           .gate = storage_.row(Act::kProjected, chunk.row + r) + (2 * head + 1) * head_dim,
-           .out = storage_.row(Act::kMixed, chunk.row + r) + head * head_dim});
+      kernels_.merge({.sums = sums_.data() + partial * static_cast<size_t>(head_dim),
+                      .maxima = maxima_.data() + partial,
+                      .weights = weights_.data() + partial,
+                      .sums_stride = stats_stride * static_cast<size_t>(head_dim),
+                      .stats_stride = stats_stride,
+                      .n_splits = chunk.n_splits(chunk.position + r),
+                      .head_dim = head_dim,
+                      .gate = gate_of(chunk.row + r, head),
+                      .out = storage_.row(Act::kMixed, chunk.row + r) + head * head_dim});
     }
   }
+}
+
+const float* CpuAttention::gate_of(int32_t row, int32_t head) const {
+  if (!config_.has_output_gate) return nullptr;
+  return storage_.row(Act::kProjected, row) + head * config_.query_stride() + config_.head_dim;
 }
 
 size_t CpuAttention::query_index(int32_t kv_head, int32_t slab_row) const {

@@ -55,7 +55,8 @@ class CpuAttention {
                     int thread);
   void merge_splits(const Chunk& chunk, int32_t kv_head);
 
-  size_t query_index(int32_t kv_head, int32_t slab_row) const;                 // in heads
+  const float* gate_of(int32_t row, int32_t head) const;        // null where heads have none
+  size_t query_index(int32_t kv_head, int32_t slab_row) const;  // in heads
   size_t split_index(int32_t kv_head, int32_t split, int32_t slab_row) const;  // in heads
   std::atomic<int32_t>& n_open_splits(const Chunk& chunk, int32_t kv_head) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <sched.h>
 
@@ -56,28 +57,9 @@ RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
   return options;
 }
 
-int64_t total_bytes(const ModelWeights& weights, bool of_one_step) {
-  const auto ffn = [](const FfnWeights& w) {
-    return w.gate.n_bytes() + w.up.n_bytes() + w.down.n_bytes();
-  };
-  const auto layer_bytes = [&](const LayerWeights& w) {
-    const AttentionWeights& a = w.attention;
-    const DeltaNetWeights& d = w.delta_net;
-    return a.q.n_bytes() + a.k.n_bytes() + a.v.n_bytes() + a.out.n_bytes() + d.qkv.n_bytes() +
-           d.z.n_bytes() + d.b.n_bytes() + d.a.n_bytes() + d.out.n_bytes() + ffn(w.ffn);
-  };
-  size_t sum = weights.head.n_bytes();
-  for (const LayerWeights& layer : weights.layers) sum += layer_bytes(layer);
-  if (!of_one_step) {
-    if (weights.head.data != weights.embedding.data) sum += weights.embedding.n_bytes();
-    sum += weights.draft_head.fusion.n_bytes() + layer_bytes(weights.draft_head.layer);
-  }
-  return static_cast<int64_t>(sum);
-}
-
 class CpuRunner : public Runner {
  public:
-  CpuRunner(const ModelFile& file, const LoadedModel& model, const RunnerOptions& options);
+  CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options);
 
   const RunnerInfo& info() const override { return info_; }
   std::optional<StateId> open(const StateOptions& options) override;
@@ -106,6 +88,7 @@ class CpuRunner : public Runner {
   std::span<const float> logits_row(int32_t row) const;
 
   ModelConfig config_;
+  OwnedBytes owned_;  // what the weights of ops_ point at beside the file
   StateTable states_;
   ThreadPool pool_;
   std::string kernels_;
@@ -124,8 +107,9 @@ class CpuRunner : public Runner {
   bool awaits_accept_ = false;
 };
 
-CpuRunner::CpuRunner(const ModelFile& file, const LoadedModel& model, const RunnerOptions& options)
+CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options)
     : config_(model.config),
+      owned_(std::move(model.owned)),
       states_(StateLayout(config_), options.states_max, options.context_tokens_max,
               options.cache_tokens_max),
       pool_(options.n_threads),
@@ -138,6 +122,7 @@ CpuRunner::CpuRunner(const ModelFile& file, const LoadedModel& model, const Runn
       static_cast<int64_t>(layout.kv.block_floats() * sizeof(float)) / kCacheBlockTokens;
   info_ = {.device = "cpu (" + kernels_ + ", " + std::to_string(options.n_threads) +
                      (options.n_threads == 1 ? " thread)" : " threads)"),
+           .kernels = kernels_,
            .vocab_size = config_.vocab_size,
            .context_tokens_max = options.context_tokens_max,
            .batch_rows_max = options.batch_rows_max,
@@ -145,8 +130,8 @@ CpuRunner::CpuRunner(const ModelFile& file, const LoadedModel& model, const Runn
            .states_max = options.states_max,
            .n_splits = kSplits,
            .has_draft_head = config_.has_draft_head,
-           .weight_bytes = total_bytes(model.weights, false),
-           .step_weight_bytes = total_bytes(model.weights, true),
+           .weight_bytes = matrix_bytes(model),
+           .step_weight_bytes = step_matrix_bytes(model),
            .workspace_bytes = ops_->workspace_bytes() + draft_history_.workspace_bytes(),
            .state_bytes = layout.n_bytes(),
            .cache_bytes_per_token = cache_bytes_per_token,
@@ -333,8 +318,9 @@ void CpuRunner::read_draft_logits(int32_t request, std::span<float> logits) {
 }  // namespace
 
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options) {
-  const LoadedModel model = load_model(file);
-  return std::make_unique<CpuRunner>(file, model, resolve(options, model.config));
+  LoadedModel model = load_model(file);
+  const RunnerOptions resolved = resolve(options, model.config);
+  return std::make_unique<CpuRunner>(file, std::move(model), resolved);
 }
 
 }  // namespace slip::cpu

@@ -15,8 +15,10 @@ constexpr double kKeyTolerance = 1e-6;
 
 struct AttentionShape {
   int32_t n_kv_heads, group, head_dim;
+  bool has_gate_and_norms = true;
 };
-constexpr AttentionShape kShapes[] = {{1, 1, 32}, {2, 4, 256}, {4, 6, 64}, {2, 2, 128}, {1, 3, 32}};
+constexpr AttentionShape kShapes[] = {{1, 1, 32},  {2, 4, 256},       {4, 6, 64},
+                                      {2, 2, 128}, {1, 3, 32, false}, {2, 4, 64, false}};
 
 constexpr int32_t kSplitStride = kCacheBlockTokens * kPlan.n_splits;
 constexpr int32_t kTokensMax = 3 * kSplitStride;
@@ -29,8 +31,8 @@ ModelConfig config_of(const AttentionShape& shape) {
   config.attention = {.n_heads = shape.n_kv_heads * shape.group,
                       .n_kv_heads = shape.n_kv_heads,
                       .head_dim = shape.head_dim,
-                      .rotary_dims = shape.head_dim / 4,
-                      .rope_theta = 1e7};
+                      .rope = default_rope(shape.head_dim / 4, 1e7),
+                      .has_output_gate = shape.has_gate_and_norms};
   config.layers.resize(2);
   return config;
 }
@@ -47,9 +49,11 @@ struct Attention {
       : world(config_of(shape), 2, kTokensMax) {
     ops = table == nullptr ? make_reference(world) : make_ops(world, *table, *pool);
     const auto head_dim = static_cast<size_t>(shape.head_dim);
-    args = {.kv_layer = kKvLayer,
-            .q_norm = ops->add_vector(random_floats(head_dim, 1)),
-            .k_norm = ops->add_vector(random_floats(head_dim, 2))};
+    args = {.kv_layer = kKvLayer};
+    if (shape.has_gate_and_norms) {
+      args.q_norm = ops->add_vector(random_floats(head_dim, 1));
+      args.k_norm = ops->add_vector(random_floats(head_dim, 2));
+    }
     for (int32_t s = 0; s < 2; ++s) {
       for (int32_t t = 0; t < n_cached; ++t) set_token(s, t, 10000 * s + t);
     }

@@ -20,8 +20,7 @@ ModelConfig config_of(const DeltaShape& s) {
   ModelConfig config;
   config.hidden_size = config.intermediate_size = config.vocab_size = 8;
   config.rms_norm_eps = 1e-6f;
-  config.attention = {
-      .n_heads = 1, .n_kv_heads = 1, .head_dim = 16, .rotary_dims = 4, .rope_theta = 1e4};
+  config.attention = {.n_heads = 1, .n_kv_heads = 1, .head_dim = 16, .rope = default_rope(4, 1e4)};
   config.delta_net = {.n_key_heads = s.n_key_heads,
                       .n_value_heads = s.n_value_heads,
                       .key_dim = s.key_dim,

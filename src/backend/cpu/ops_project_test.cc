@@ -1,5 +1,6 @@
 // Products, norms and embeddings of every kernel table against ReferenceOps, and ReferenceOps
 // against numbers computed by hand.
+#include "backend/cpu/matrix_fixture.h"
 #include "backend/cpu/ops_fixture.h"
 #include "base/error.h"
 
@@ -22,6 +23,7 @@ struct ProjectCase {
   Epilogue epilogue = Epilogue::kNone;
   bool has_norm = false;
   int32_t out_column = 0;
+  DType scale_type = DType::kBF16;
 };
 
 const ProjectCase kProjectCases[] = {
@@ -29,6 +31,40 @@ const ProjectCase kProjectCases[] = {
     {"f32", WeightFormat::kF32, 0, 520, {67}},
     {"bf16", WeightFormat::kBF16, 0, 136, {4, 9}},
     {"bf16_wide", WeightFormat::kBF16, 0, 1032, {21}},
+    {"f16", WeightFormat::kF16, 0, 136, {4, 9}},
+    {"affine2", WeightFormat::kAffine2, 32, 192, {33}},
+    {"affine3", WeightFormat::kAffine3, 64, 192, {33}},
+    {"affine4", WeightFormat::kAffine4, 64, 576, {33}, Epilogue::kNone, true},
+    {"affine5", WeightFormat::kAffine5, 128, 640, {33}},
+    {"affine6", WeightFormat::kAffine6, 32, 96, {33}},
+    {"affine4_f16_scales",
+     WeightFormat::kAffine4,
+     64,
+     128,
+     {33},
+     Epilogue::kNone,
+     false,
+     0,
+     DType::kF16},
+    {"affine8_f32_scales",
+     WeightFormat::kAffine8,
+     64,
+     128,
+     {9},
+     Epilogue::kNone,
+     false,
+     0,
+     DType::kF32},
+    {"fp8_block", WeightFormat::kFp8Block, 128, 136, {300, 7}},
+    {"fp8_block_wide",
+     WeightFormat::kFp8Block,
+     128,
+     768,
+     {130},
+     Epilogue::kNone,
+     true,
+     0,
+     DType::kF32},
     {"affine_group_32", WeightFormat::kAffine8, 32, 96, {33}},
     {"affine_group_64", WeightFormat::kAffine8, 64, 384, {130, 7, 1, 64}, Epilogue::kNone, true},
     {"affine_group_128", WeightFormat::kAffine8, 128, 1152, {19}},
@@ -45,53 +81,13 @@ std::vector<int32_t> row_counts() {
   return counts;
 }
 
-// Bytes of a matrix, at an odd address as in a mapped file.
-struct MatrixBytes {
-  std::vector<std::byte> data, scales, biases;
-  WeightView view;
-};
-
-void put_floats(std::vector<std::byte>& to, std::span<const float> values, bool as_bf16) {
-  const size_t element = as_bf16 ? sizeof(BFloat16) : sizeof(float);
-  to.resize(1 + values.size() * element);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const BFloat16 half = to_bfloat16(values[i]);
-    std::memcpy(to.data() + 1 + i * element, as_bf16 ? static_cast<const void*>(&half) : &values[i],
-                element);
-  }
-}
-
-MatrixBytes make_matrix(WeightFormat format, int32_t group_size, int32_t n_out, int32_t n_in,
-                        uint64_t seed) {
-  MatrixBytes m;
-  const size_t n = static_cast<size_t>(n_out) * static_cast<size_t>(n_in);
-  if (format == WeightFormat::kAffine8) {
-    m.data.resize(1 + n);
-    for (size_t i = 0; i < n; ++i) {
-      m.data[1 + i] = static_cast<std::byte>(static_cast<int>(256 * uniform(seed, i, Draw::kTest)));
-    }
-    const size_t n_groups = n / static_cast<size_t>(group_size);
-    put_floats(m.scales, random_floats(n_groups, seed + 1, 0.01f), true);
-    put_floats(m.biases, random_floats(n_groups, seed + 2), true);
-  } else {
-    put_floats(m.data, random_floats(n, seed), format == WeightFormat::kBF16);
-  }
-  m.view = {.format = format,
-            .n_out = n_out,
-            .n_in = n_in,
-            .group_size = group_size,
-            .data = m.data.data() + 1,
-            .scales = m.scales.empty() ? nullptr : m.scales.data() + 1,
-            .biases = m.biases.empty() ? nullptr : m.biases.data() + 1};
-  return m;
-}
-
 // One case on one implementation.
 struct Projection {
   Projection(const ProjectCase& c, OpsStorage& ops_used)
       : ops(ops_used), args{.x = Act::kResidual, .out = Act::kLogits} {
     for (size_t i = 0; i < c.n_outs.size(); ++i) {
-      matrices.push_back(make_matrix(c.format, c.group_size, c.n_outs[i], c.n_in, 10 * i));
+      matrices.push_back(
+          make_matrix({c.format, c.group_size, c.n_outs[i], c.n_in, c.scale_type}, 10 * i));
       refs.push_back(ops.add_matrix(matrices.back().view));
     }
     if (c.has_norm) args.norm = ops.add_vector(random_floats(static_cast<size_t>(c.n_in), 77));
@@ -177,6 +173,32 @@ TEST(Project, GivesARowTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
   }
 }
 
+TEST(Project, AddsTheBiasOfEachOutput) {
+  ThreadPool pool(2);
+  ProjectCase c{"biased", WeightFormat::kBF16, 0, 64, {70, 5}, Epilogue::kNone, false, 9};
+  World world(config_of(c), 1, 0);
+  const std::vector<float> bias = random_floats(75, 55);
+  for (const KernelTable* table : usable_tables()) {
+    const auto ops = make_ops(world, *table, pool);
+    Projection plain(c, *ops);
+    const std::span<float> y = plain.run(6, 0, 1);
+    std::vector<float> wanted(y.begin(), y.end());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const size_t column = i % ops->stride(Act::kLogits);
+      if (column >= 9) wanted[i] += bias[column - 9];
+    }
+    Projection biased(c, *ops);
+    biased.args.bias = ops->add_vector(bias);
+    expect_close(biased.run(6, 0, 1), wanted, 0, std::string(table->name));
+  }
+  const auto reference = make_reference(world);
+  Projection definition(c, *reference);
+  const std::span<float> y = definition.run(1, 0, 1);
+  const float without = y[9 + 3];
+  definition.args.bias = reference->add_vector(bias);
+  EXPECT_FLOAT_EQ(definition.run(1, 0, 1)[9 + 3], without + bias[3]);
+}
+
 TEST(Project, LeavesColumnsOutsideItsOutputsAlone) {
   ThreadPool pool(1);
   const ProjectCase c{"at_a_column", WeightFormat::kF32, 0, 64, {11, 5}, Epilogue::kNone, false, 9};
@@ -253,13 +275,13 @@ TEST(ReferenceNorm, ScalesToUnitMeanSquare) {
     EXPECT_FLOAT_EQ(ops->act(Act::kNormed)[i], static_cast<float>(-i - 1));
 }
 
-TEST(Embed, CopiesDecodedRowsBitForBit) {
+TEST(Embed, CopiesDecodedRowsOfEveryFormatBitForBit) {
   ThreadPool pool(2);
-  for (const WeightFormat format :
-       {WeightFormat::kF32, WeightFormat::kBF16, WeightFormat::kAffine8}) {
-    const int32_t group_size = format == WeightFormat::kAffine8 ? 24 : 0;
-    const MatrixBytes table = make_matrix(format, group_size, 40, 72, 5);
-    World world(config_of({"", format, group_size, 72, {1}}), 1, 0);
+  for (int i = 0; i < kWeightFormatCount; ++i) {
+    const auto format = static_cast<WeightFormat>(i);
+    const MatrixShape shape{format, group_size_of(format), 40, 192};
+    const MatrixBytes table = make_matrix(shape, 5);
+    World world(config_of({"", format, shape.group_size, 192, {1}}), 1, 0);
     const auto reference = make_reference(world);
     reference->embed(one_segment(40), reference->add_matrix(table.view), Act::kResidual);
     for (const KernelTable* kernels : usable_tables()) {
@@ -268,6 +290,31 @@ TEST(Embed, CopiesDecodedRowsBitForBit) {
       EXPECT_TRUE(same_bits(rows_of(*ops, Act::kResidual, 0, 40),
                             rows_of(*reference, Act::kResidual, 0, 40)))
           << name(format) << " " << kernels->name;
+    }
+  }
+}
+
+TEST(Embed, DecodesEveryFp8CodeAsItsDefinition) {
+  std::vector<std::byte> codes(256);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
+  const std::vector<float> scales(2, 0.5f);
+  const WeightView table{.format = WeightFormat::kFp8Block,
+                         .scale_type = DType::kF32,
+                         .n_out = 1,
+                         .n_in = 256,
+                         .group_size = kFp8BlockColumns,
+                         .data = codes.data(),
+                         .scales = reinterpret_cast<const std::byte*>(scales.data())};
+  ThreadPool pool(1);
+  World world(config_of({"", table.format, table.group_size, 256, {1}}), 1, 0);
+  for (const KernelTable* kernels : usable_tables()) {
+    const auto ops = make_ops(world, *kernels, pool);
+    ops->embed(one_segment(1), ops->add_matrix(table), Act::kResidual);
+    for (size_t i = 0; i < 256; ++i) {
+      const float wanted = e4m3_to_float(static_cast<uint8_t>(i)) * 0.5f;
+      const float found = ops->act(Act::kResidual)[i];
+      EXPECT_TRUE(found == wanted || (std::isnan(found) && std::isnan(wanted)))
+          << kernels->name << ": code " << i << " is " << found << ", wanted " << wanted;
     }
   }
 }

@@ -19,7 +19,8 @@ void check_config(const ModelConfig& config) {
   want_multiple("hidden_size", config.hidden_size, 8);
   want_multiple("intermediate_size", config.intermediate_size, 8);
   want_multiple("head_dim", config.attention.head_dim, 16);
-  want_multiple("rotary dimensions", config.attention.rotary_dims, 2);
+  want_multiple("moe_intermediate_size", config.experts.intermediate_size, 8);
+  want_multiple("shared_expert_intermediate_size", config.experts.shared_intermediate_size, 8);
   want_multiple("linear_key_head_dim", config.delta_net.key_dim, 8);
   want_multiple("linear_value_head_dim", config.delta_net.value_dim, kStripColumns);
 }
@@ -88,6 +89,9 @@ void OpsStorage::check_project(const ProjectArgs& args) const {
   }
   SLIP_CHECK(args.epilogue != Epilogue::kAddResidual || args.weights.size() == 1);
   SLIP_CHECK(args.epilogue == Epilogue::kNone || args.out_column == 0);
+  SLIP_CHECK(
+      args.bias == VectorRef::kNone ||
+      (args.epilogue == Epilogue::kNone && vector(args.bias).size() == static_cast<size_t>(n_out)));
   SLIP_CHECK(static_cast<size_t>(args.out_column + n_out) <= stride(args.out));
   const int32_t n_rows_max = args.out == Act::kLogits ? plan_.logit_rows_max : plan_.batch_rows_max;
   SLIP_CHECK(args.n_rows <= n_rows_max);

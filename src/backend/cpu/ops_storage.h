@@ -50,7 +50,11 @@ class OpsStorage : public Ops {
     return this->act(act) + static_cast<size_t>(index) * stride(act);
   }
   const WeightView& matrix(MatrixRef ref) const { return matrices_[static_cast<size_t>(ref)]; }
-  std::span<const float> vector(VectorRef ref) const { return vectors_[static_cast<size_t>(ref)]; }
+  // Empty for kNone.
+  std::span<const float> vector(VectorRef ref) const {
+    if (ref == VectorRef::kNone) return {};
+    return vectors_[static_cast<size_t>(ref)];
+  }
   SequenceState& state(StateId id) const { return states_[index(id)]; }
 
   // Aborts where the arguments do not fit the places that they name.

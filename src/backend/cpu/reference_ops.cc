@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -93,6 +94,8 @@ void ReferenceOps::project(const ProjectArgs& args) {
     }
   }
   for (size_t r = 0; r < n_rows; ++r) {
+    for (size_t o = 0; o < vector(args.bias).size(); ++o)
+      y[r][o] += static_cast<double>(vector(args.bias)[o]);
     finish_row(args.epilogue, y[r], row(args.out, static_cast<int32_t>(r)) + args.out_column);
   }
 }
@@ -114,8 +117,10 @@ void ReferenceOps::attention(const Pass& pass, const AttentionArgs& args) {
 std::vector<double> ReferenceOps::prepared_head(std::span<const float> x, VectorRef norm,
                                                 int32_t position) const {
   std::vector<double> y(x.begin(), x.end());
-  const double scale = rms_scale(x, static_cast<double>(config().rms_norm_eps));
-  for (size_t i = 0; i < y.size(); ++i) y[i] *= scale * static_cast<double>(vector(norm)[i]);
+  if (norm != VectorRef::kNone) {
+    const double scale = rms_scale(x, static_cast<double>(config().rms_norm_eps));
+    for (size_t i = 0; i < y.size(); ++i) y[i] *= scale * static_cast<double>(vector(norm)[i]);
+  }
   const auto half = static_cast<size_t>(rotary_.n_pairs());
   std::vector<float> cos(half), sin(half);
   rotary_.turn(position, cos, sin);
@@ -135,7 +140,7 @@ void ReferenceOps::append(const AttentionArgs& args, const SequenceState& state,
   float* block = state.blocks[static_cast<size_t>(position / kCacheBlockTokens)];
   const auto token = static_cast<size_t>(position % kCacheBlockTokens);
   for (int32_t head = 0; head < a.n_kv_heads; ++head) {
-    const float* k = this->row(Act::kProjected, row) + 2 * a.q_width() + head * a.head_dim;
+    const float* k = this->row(Act::kProjected, row) + a.queries_width() + head * a.head_dim;
     const std::vector<double> key = prepared_head({k, head_dim}, args.k_norm, position);
     float* keys = block + kv.key_offset(args.kv_layer, head);
     float* values = block + kv.value_offset(args.kv_layer, head);
@@ -154,7 +159,7 @@ void ReferenceOps::attend(const AttentionArgs& args, const SequenceState& state,
   const auto n_tokens = static_cast<size_t>(position) + 1;
   for (int32_t head = 0; head < a.n_heads; ++head) {
     const int32_t kv_head = head / (a.n_heads / a.n_kv_heads);
-    const float* q = this->row(Act::kProjected, row) + 2 * head * a.head_dim;
+    const float* q = this->row(Act::kProjected, row) + head * a.query_stride();
     const std::vector<double> query = prepared_head({q, head_dim}, args.q_norm, position);
     std::vector<double> scores(n_tokens);
     for (size_t t = 0; t < n_tokens; ++t) {
@@ -181,8 +186,60 @@ void ReferenceOps::attend(const AttentionArgs& args, const SequenceState& state,
     const float* gate = q + a.head_dim;
     float* out = this->row(Act::kMixed, row) + head * a.head_dim;
     for (size_t d = 0; d < head_dim; ++d) {
-      out[d] = static_cast<float>(sums[d] / weight * sigmoid(static_cast<double>(gate[d])));
+      const double open = a.has_output_gate ? sigmoid(static_cast<double>(gate[d])) : 1.0;
+      out[d] = static_cast<float>(sums[d] / weight * open);
     }
+  }
+}
+
+std::vector<double> ReferenceOps::multiply(MatrixRef ref, std::span<const double> x) const {
+  std::vector<float> weights(x.size());
+  std::vector<double> y(static_cast<size_t>(matrix(ref).n_out));
+  for (size_t o = 0; o < y.size(); ++o) {
+    dequantize_row(matrix(ref), static_cast<int32_t>(o), weights);
+    for (size_t i = 0; i < x.size(); ++i) y[o] += static_cast<double>(weights[i]) * x[i];
+  }
+  return y;
+}
+
+void ReferenceOps::add_ffn(const FfnRefs& ffn, double weight, std::span<const double> x,
+                           std::span<double> sum) const {
+  std::vector<double> hidden = multiply(ffn.gate, x);
+  const std::vector<double> up = multiply(ffn.up, x);
+  for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = silu(hidden[i]) * up[i];
+  const std::vector<double> out = multiply(ffn.down, hidden);
+  for (size_t i = 0; i < out.size(); ++i) sum[i] += weight * out[i];
+}
+
+void ReferenceOps::experts(const Pass& pass, const ExpertsArgs& args) {
+  check_pass(pass);
+  const ExpertsConfig& e = config().experts;
+  const std::span<const float> norm = vector(args.norm);
+  for (int32_t r = 0; r < pass.n_rows(); ++r) {
+    const std::span<float> residual(row(Act::kResidual, r), norm.size());
+    std::vector<double> x(residual.begin(), residual.end());
+    const double scale = rms_scale(residual, static_cast<double>(config().rms_norm_eps));
+    for (size_t i = 0; i < x.size(); ++i) x[i] *= scale * static_cast<double>(norm[i]);
+
+    std::vector<double> p = multiply(args.router, x);
+    const double highest = *std::ranges::max_element(p);
+    double total = 0;
+    for (double& v : p) total += v = std::exp(v - highest);
+    for (double& v : p) v /= total;
+    std::vector<size_t> order(p.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return p[a] > p[b]; });
+    order.resize(static_cast<size_t>(e.n_experts_per_token));
+    std::ranges::sort(order);
+    double chosen = 0;
+    for (const size_t expert : order) chosen += p[expert];
+
+    std::vector<double> sum(residual.begin(), residual.end());
+    for (const size_t expert : order)
+      add_ffn(args.experts[expert], e.renormalise ? p[expert] / chosen : p[expert], x, sum);
+    if (args.shared_gate != MatrixRef::kNone)
+      add_ffn(args.shared, sigmoid(multiply(args.shared_gate, x)[0]), x, sum);
+    for (size_t i = 0; i < sum.size(); ++i) residual[i] = static_cast<float>(sum[i]);
   }
 }
 

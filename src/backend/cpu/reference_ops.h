@@ -22,6 +22,7 @@ class ReferenceOps final : public OpsStorage {
   void project(const ProjectArgs& args) override;
   void attention(const Pass& pass, const AttentionArgs& args) override;
   void delta_net(const Pass& pass, const DeltaNetArgs& args) override;
+  void experts(const Pass& pass, const ExpertsArgs& args) override;
 
  private:
   std::vector<double> prepared_head(std::span<const float> x, VectorRef norm,
@@ -30,6 +31,10 @@ class ReferenceOps final : public OpsStorage {
               int32_t position) const;
   void attend(const AttentionArgs& args, const SequenceState& state, int32_t row,
               int32_t position) const;
+
+  std::vector<double> multiply(MatrixRef ref, std::span<const double> x) const;
+  void add_ffn(const FfnRefs& ffn, double weight, std::span<const double> x,
+               std::span<double> sum) const;
 
   void run_segment(const DeltaNetArgs& args, const PassSegment& segment, int32_t first_row) const;
   std::vector<float> delta_input(const DeltaNetArgs& args, int32_t row) const;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "model/config.h"
 
@@ -12,18 +11,17 @@ namespace slip::cpu {
 
 class Rotary {
  public:
-  explicit Rotary(const AttentionConfig& config);
+  explicit Rotary(const AttentionConfig& config) : rope_(config.rope) {}
 
-  int32_t n_pairs() const { return static_cast<int32_t>(frequencies_.size()); }
+  int32_t n_pairs() const { return static_cast<int32_t>(rope_.frequencies.size()); }
 
-  // cos and sin of position * theta^(-2 i / rotary_dims) for every pair i. Frequency and angle are
-  // rounded to float, as the published models' reference does: at position 200,000 that rounding is
-  // worth a hundredth of a radian.
+  // magnitude times cos and sin of position * frequencies[i] for every pair i. The angle is rounded
+  // to float, as the published models' reference does.
   //   cos, sin  [n_pairs]
   void turn(int32_t position, std::span<float> cos, std::span<float> sin) const;
 
  private:
-  std::vector<float> frequencies_;
+  Rope rope_;
 };
 
 }  // namespace slip::cpu

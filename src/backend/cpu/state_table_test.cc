@@ -8,8 +8,7 @@ namespace {
 ModelConfig small_config() {
   ModelConfig config;
   config.hidden_size = 32;
-  config.attention = {
-      .n_heads = 2, .n_kv_heads = 1, .head_dim = 32, .rotary_dims = 8, .rope_theta = 1e4};
+  config.attention = {.n_heads = 2, .n_kv_heads = 1, .head_dim = 32, .rope = default_rope(8, 1e4)};
   config.delta_net = {
       .n_key_heads = 1, .n_value_heads = 1, .key_dim = 32, .value_dim = 32, .conv_kernel = 4};
   config.layers = {{MixerKind::kDeltaNet}, {MixerKind::kAttention}};
@@ -71,6 +70,16 @@ TEST_F(StateTableTest, ForkCopiesAGranuleThatUnfoldedRowsCouldStillRewrite) {
   ASSERT_TRUE(table_.reserve(parent, granule_tokens + 1));
   cover(parent, granule_tokens + 1);
   table_[parent].n_folded = granule_tokens - 1;  // a truncate may come back to here
+  const StateId child = *table_.fork(parent);
+  EXPECT_NE(table_[child].granules[0], table_[parent].granules[0]);
+}
+
+TEST_F(StateTableTest, ForkCopiesAGranuleThatTheDraftHeadHasYetToFill) {
+  const StateId parent = *table_.open({.keeps_draft_history = true});
+  const int32_t granule_tokens = table_.pool().granule_tokens();
+  ASSERT_TRUE(table_.reserve(parent, granule_tokens));
+  cover(parent, granule_tokens);
+  table_[parent].n_draft_entries = granule_tokens - 1;  // the last entry waits for the next token
   const StateId child = *table_.fork(parent);
   EXPECT_NE(table_[child].granules[0], table_[parent].granules[0]);
 }

@@ -119,6 +119,39 @@ TEST_P(RunnerDraftContract, DraftAfterTruncateEqualsDraftAfterPlainDecoding) {
   }
 }
 
+// The head ran ahead of one token and another one comes: what it noted for the first is void, in a
+// fork as well.
+TEST_P(RunnerDraftContract, DraftAheadOfATokenThatDoesNotComeLeavesNoTrace) {
+  const auto runner = make();
+  const Start start = make_start(*runner, kHistory, 2);
+  Driver original = begin(*runner, kHistory, start);
+  original.draft(other_than(*runner, start.pending), kDrafts);
+  Driver fork = original.fork();
+  for (Driver* driver : {&original, &fork}) {
+    const Plain after = driver->decode_and_save(start.pending, 2);
+    EXPECT_TRUE(same_bytes(after.saved[0], start.plain.saved[0]));
+    EXPECT_TRUE(same_bytes(after.saved[1], start.plain.saved[1]));
+  }
+}
+
+TEST_P(RunnerDraftContract, TruncateAfterADraftLeavesNoTrace) {
+  const auto runner = make();
+  const Start start = make_start(*runner, kHistory, 10);
+  const Tokens turn = tokens(*runner, 41, 12);
+  const auto n_prompt = static_cast<int32_t>(start.prompt.size());
+  for (int32_t n_kept = 1; n_kept <= 10; ++n_kept) {
+    Driver plain = begin(*runner, kHistory, start);
+    plain.decode(start.pending, n_kept);
+    Driver truncated = begin(*runner, kHistory, start);
+    truncated.verify(start.pending, slice(start.plain.tokens, 0, 9));
+    truncated.draft(start.plain.tokens[9], kDrafts);
+    truncated.truncate(n_prompt + n_kept);
+    EXPECT_TRUE(same_logits(truncated.read(turn, 5), plain.read(turn, 5)))
+        << n_kept << " rows kept";
+    EXPECT_TRUE(same_bytes(truncated.save(), plain.save())) << n_kept << " rows kept";
+  }
+}
+
 TEST_P(RunnerDraftContract, DraftAfterRowsThatAreNotFiniteEqualsDraftAfterPlainDecoding) {
   if (!GetParam().poison) GTEST_SKIP() << "this model has no token that makes a row infinite";
   const auto runner = make();

@@ -7,6 +7,7 @@
 
 #include "backend/testing/contract_fixture.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace slip::contract {
 
@@ -21,9 +22,13 @@ TEST_P(RunnerContract, StateInfoCountsAndHashesTheCommittedTokens) {
   const auto n_prompt = static_cast<int32_t>(start.prompt.size());
   EXPECT_EQ(rejecting.info().n_committed, n_prompt + 1);
   EXPECT_EQ(accepting.info().n_committed, n_prompt + 2);
-  EXPECT_NE(rejecting.info().token_hash, accepting.info().token_hash);
+  Tokens text = start.prompt;
+  text.push_back(start.pending);
+  EXPECT_EQ(rejecting.info().token_hash, hash_tokens(text));
+  text.push_back(start.plain.tokens[0]);
+  EXPECT_EQ(accepting.info().token_hash, hash_tokens(text));
   rejecting.decode(start.plain.tokens[0], 1);
-  EXPECT_EQ(rejecting.info().token_hash, accepting.info().token_hash);
+  EXPECT_EQ(rejecting.info().token_hash, hash_tokens(text));
 }
 
 TEST_P(RunnerContract, ForkThenDifferentTextEqualsTwoStates) {
@@ -127,6 +132,15 @@ inline int count_full_contexts(Runner& runner) {
   return static_cast<int>(drivers.size());
 }
 
+// States that can be opened, all alive at once.
+inline int count_states(Runner& runner) {
+  std::vector<Driver> drivers;
+  while (const std::optional<StateId> state = runner.open({})) {
+    drivers.push_back(Driver::adopt(runner, *state));
+  }
+  return static_cast<int>(drivers.size());
+}
+
 // A runner may hand room out in granules and plan for their rounding, so the plan can hold somewhat
 // more than was asked for; its bytes say how much.
 TEST_P(RunnerContract, ReserveGivesThePlanAndNoMore) {
@@ -147,12 +161,47 @@ TEST_P(RunnerContract, RefusedReserveLeavesTheStateAsItWas) {
   ASSERT_TRUE(runner->reserve(large.state(), kLongContext));
   Driver filler(*runner);  // takes what the plan has beyond that, block by block
   for (int32_t n = 64; n <= kLongContext && runner->reserve(filler.state(), n);) n += 64;
+  small.close();  // a little is free again, which the refusal must not take
   EXPECT_FALSE(runner->reserve(refused.state(), kLongContext));
+  Driver reader(*runner);
+  ASSERT_TRUE(runner->reserve(reader.state(), 60));
+  reader.read(tokens(*runner, 29, 60), kWhole);  // overwrites what the refusal may have given back
+  reader.close();
   const Plain after = refused.decode_and_save(start.pending, 8);
   EXPECT_TRUE(same_logits(after.logits.back(), start.plain.logits.back()));
   EXPECT_TRUE(same_bytes(after.saved.back(), start.plain.saved.back()));
   large.close();
   EXPECT_TRUE(runner->reserve(refused.state(), kLongContext));
+}
+
+// Takes all the room that is left, in states that live as long as the result.
+inline std::vector<Driver> take_all_room(Runner& runner) {
+  std::vector<Driver> drivers;
+  for (int32_t n = kLongContext; n >= kLongContext;) {
+    drivers.emplace_back(runner);
+    for (n = 0; n < kLongContext && runner.reserve(drivers.back().state(), n + 64);) n += 64;
+  }
+  return drivers;
+}
+
+TEST_P(RunnerContract, ForkAndLoadWithoutRoomTakeNothing) {
+  const auto runner = make(two_context_plan(6));
+  const int n_contexts = count_full_contexts(*runner);
+  const Start start = make_start(*runner, {}, 1);
+  Driver original = begin(*runner, {}, start);
+  std::vector<Driver> fillers = take_all_room(*runner);
+  for (int i = 0; i < 8; ++i) {  // more often than there are states
+    EXPECT_FALSE(runner->fork(original.state()).has_value());
+    EXPECT_FALSE(runner->load(start.plain.saved[0]).has_value());
+  }
+  fillers.clear();
+  Driver fork = original.fork();
+  fork.decode(start.pending, 1);
+  EXPECT_TRUE(same_bytes(fork.save(), start.plain.saved[0]));
+  fork.close();
+  original.close();
+  EXPECT_EQ(count_full_contexts(*runner), n_contexts);
+  EXPECT_EQ(count_states(*runner), 6);
 }
 
 TEST_P(RunnerContract, ClosingForksInAnyOrderGivesTheirRoomBack) {
@@ -231,12 +280,15 @@ TEST_P(RunnerContract, SavedStateContinuesInAFreshRunner) {
 
 TEST_P(RunnerContract, EmptyStateSavesAndLoads) {
   const auto runner = make();
-  Driver empty(*runner);
-  const std::optional<StateId> loaded = runner->load(empty.save());
-  ASSERT_TRUE(loaded.has_value());
-  Driver driver = Driver::adopt(*runner, *loaded);
-  const Tokens prompt = tokens(*runner, 28, 20);
-  EXPECT_TRUE(same_logits(driver.read(prompt, kWhole), empty.read(prompt, kWhole)));
+  for (const StateOptions options : state_options(*runner)) {
+    Driver empty(*runner, options);
+    const std::optional<StateId> loaded = runner->load(empty.save());
+    ASSERT_TRUE(loaded.has_value());
+    Driver driver = Driver::adopt(*runner, *loaded);
+    const Tokens prompt = tokens(*runner, 28, 20);
+    EXPECT_TRUE(same_logits(driver.read(prompt, kWhole), empty.read(prompt, kWhole)));
+    EXPECT_TRUE(same_bytes(driver.save(), empty.save()));
+  }
 }
 
 // Whether `load` says that the copy is corrupt. Leaves no state behind.

@@ -311,13 +311,40 @@ TEST_P(RunnerContract, NeighboursInABatchDoNotMatter) {
   }
 }
 
+// More rows than a runner may work on at once.
+TEST_P(RunnerContract, LargeBatchEqualsSmallOnes) {
+  constexpr int32_t kSequences = 3;
+  RunnerOptions options = small_plan();
+  options.batch_rows_max = 450;
+  const auto runner = make(options);
+  const int32_t n_rows = std::min(runner->info().batch_rows_max / kSequences,
+                                  rows_until_split_change(0, runner->info().n_splits));
+  std::vector<Driver> together;
+  std::vector<Rows> rows;
+  for (uint64_t i = 0; i < kSequences; ++i) {
+    together.emplace_back(*runner);
+    rows.push_back({.state = together[i].state(),
+                    .tokens = tokens(*runner, 60 + i, n_rows),
+                    .n_certain = n_rows});
+  }
+  const StepResult step = run_step(*runner, rows);
+  for (size_t i = 0; i < kSequences; ++i) {
+    Driver alone(*runner);
+    EXPECT_TRUE(same_logits(step.logits[i], alone.read(rows[i].tokens, 32))) << "sequence " << i;
+    EXPECT_TRUE(same_bytes(together[i].save(), alone.save())) << "sequence " << i;
+  }
+}
+
+// Beyond the first split border, since only there the number of splits shows.
 TEST_P(RunnerContract, NumberOfThreadsDoesNotMatter) {
+  const auto [plan, border] = long_plan();
   const auto trace = [&](int n_threads) {
-    RunnerOptions options = small_plan();
+    RunnerOptions options = plan;
     options.n_threads = n_threads;
     const auto runner = make(options);
     Driver driver(*runner);
-    std::vector<Logits> logits = {driver.read(tokens(*runner, 10, 150), 100)};
+    std::vector<Logits> logits = {driver.read(tokens(*runner, 10, 150), 100),
+                                  driver.read(tokens(*runner, 12, border - 120), 100)};
     StepResult step = driver.verify(greedy(logits.back()), tokens(*runner, 11, 12));
     const TokenId pending = step.verdicts[0].next;
     std::ranges::move(step.logits, std::back_inserter(logits));

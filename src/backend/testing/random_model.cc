@@ -38,13 +38,18 @@ class ModelWriter {
   void add(const std::string& name, std::vector<int64_t> shape, Value value);
   void add_gaussian(const std::string& name, std::vector<int64_t> shape, float mean,
                     float deviation);
-  void add_matrix(const std::string& name, int32_t n_out, int32_t n_in);
+  void add_matrix(const std::string& name, int32_t n_out, int32_t n_in) {
+    add_matrices(name, {n_out, n_in});
+  }
+  void add_matrices(const std::string& name, std::vector<int64_t> shape);
   void add_norm(const std::string& name, int32_t size) {
     add_gaussian(name, {size}, 0.0f, kNormDeviation);
   }
   void add_vocabulary(const std::string& name, float poison);
   void add_layer(const std::string& prefix, RandomMixer mixer);
   void add_attention(const std::string& prefix);
+  void add_ffn(const std::string& prefix, int32_t intermediate_size);
+  void add_experts(const std::string& prefix);
   void add_delta_net(const std::string& prefix);
 
   const RandomModelOptions& options_;
@@ -76,8 +81,9 @@ void ModelWriter::add_gaussian(const std::string& name, std::vector<int64_t> sha
   add(name, std::move(shape), [=](int64_t, float z) { return mean + deviation * z; });
 }
 
-void ModelWriter::add_matrix(const std::string& name, int32_t n_out, int32_t n_in) {
-  add_gaussian(name, {n_out, n_in}, 0.0f, kProjectionGain / std::sqrt(static_cast<float>(n_in)));
+void ModelWriter::add_matrices(const std::string& name, std::vector<int64_t> shape) {
+  const float deviation = kProjectionGain / std::sqrt(static_cast<float>(shape.back()));
+  add_gaussian(name, std::move(shape), 0.0f, deviation);
 }
 
 // The embedding or the head; the norm that follows makes the same amplitude right for both.
@@ -127,9 +133,27 @@ void ModelWriter::add_layer(const std::string& prefix, RandomMixer mixer) {
     add_delta_net(prefix + "linear_attn.");
   }
   add_norm(prefix + "post_attention_layernorm.weight", o.hidden_size);
-  add_matrix(prefix + "mlp.gate_proj.weight", o.intermediate_size, o.hidden_size);
-  add_matrix(prefix + "mlp.up_proj.weight", o.intermediate_size, o.hidden_size);
-  add_matrix(prefix + "mlp.down_proj.weight", o.hidden_size, o.intermediate_size);
+  if (o.n_experts > 0) {
+    add_experts(prefix + "mlp.");
+  } else {
+    add_ffn(prefix + "mlp.", o.intermediate_size);
+  }
+}
+
+void ModelWriter::add_ffn(const std::string& prefix, int32_t intermediate_size) {
+  add_matrix(prefix + "gate_proj.weight", intermediate_size, options_.hidden_size);
+  add_matrix(prefix + "up_proj.weight", intermediate_size, options_.hidden_size);
+  add_matrix(prefix + "down_proj.weight", options_.hidden_size, intermediate_size);
+}
+
+void ModelWriter::add_experts(const std::string& prefix) {
+  const RandomModelOptions& o = options_;
+  add_matrix(prefix + "gate.weight", o.n_experts, o.hidden_size);
+  add_matrices(prefix + "experts.gate_up_proj",
+               {o.n_experts, 2 * o.moe_intermediate_size, o.hidden_size});
+  add_matrices(prefix + "experts.down_proj", {o.n_experts, o.hidden_size, o.moe_intermediate_size});
+  add_ffn(prefix + "shared_expert.", o.moe_intermediate_size);
+  add_matrix(prefix + "shared_expert_gate.weight", 1, o.hidden_size);
 }
 
 void ModelWriter::add_trunk() {
@@ -157,32 +181,41 @@ nlohmann::json make_config(const RandomModelOptions& o) {
   }
   const nlohmann::json rope = {
       {"rope_type", "default"}, {"rope_theta", 10000.0}, {"partial_rotary_factor", 0.25}};
-  const nlohmann::json text = {{"model_type", "qwen3_5_text"},
-                               {"vocab_size", o.vocab_size},
-                               {"hidden_size", o.hidden_size},
-                               {"intermediate_size", o.intermediate_size},
-                               {"num_hidden_layers", o.layers.size()},
-                               {"num_attention_heads", o.n_heads},
-                               {"num_key_value_heads", o.n_kv_heads},
-                               {"head_dim", o.head_dim},
-                               {"hidden_act", "silu"},
-                               {"max_position_embeddings", o.context_tokens_max},
-                               {"rms_norm_eps", 1e-6},
-                               {"tie_word_embeddings", o.tie_word_embeddings},
-                               {"attention_bias", false},
-                               {"attn_output_gate", true},
-                               {"rope_parameters", rope},
-                               {"layer_types", layer_types},
-                               {"linear_conv_kernel_dim", o.conv_kernel},
-                               {"linear_key_head_dim", o.key_dim},
-                               {"linear_value_head_dim", o.value_dim},
-                               {"linear_num_key_heads", o.n_key_heads},
-                               {"linear_num_value_heads", o.n_value_heads},
-                               {"mamba_ssm_dtype", "float32"},
-                               {"mtp_num_hidden_layers", o.has_draft_head ? 1 : 0},
-                               {"mtp_use_dedicated_embeddings", false}};
-  return {{"architectures", {"Qwen3_5ForConditionalGeneration"}},
-          {"model_type", "qwen3_5"},
+  const bool has_experts = o.n_experts > 0;
+  const std::string model_type = has_experts ? "qwen3_5_moe" : "qwen3_5";
+  const std::string model_class = has_experts ? "Qwen3_5Moe" : "Qwen3_5";
+  nlohmann::json text = {{"model_type", model_type + "_text"},
+                         {"vocab_size", o.vocab_size},
+                         {"hidden_size", o.hidden_size},
+                         {"intermediate_size", o.intermediate_size},
+                         {"num_hidden_layers", o.layers.size()},
+                         {"num_attention_heads", o.n_heads},
+                         {"num_key_value_heads", o.n_kv_heads},
+                         {"head_dim", o.head_dim},
+                         {"hidden_act", "silu"},
+                         {"max_position_embeddings", o.context_tokens_max},
+                         {"rms_norm_eps", 1e-6},
+                         {"tie_word_embeddings", o.tie_word_embeddings},
+                         {"attention_bias", false},
+                         {"attn_output_gate", true},
+                         {"rope_parameters", rope},
+                         {"layer_types", layer_types},
+                         {"linear_conv_kernel_dim", o.conv_kernel},
+                         {"linear_key_head_dim", o.key_dim},
+                         {"linear_value_head_dim", o.value_dim},
+                         {"linear_num_key_heads", o.n_key_heads},
+                         {"linear_num_value_heads", o.n_value_heads},
+                         {"mamba_ssm_dtype", "float32"},
+                         {"mtp_num_hidden_layers", o.has_draft_head ? 1 : 0},
+                         {"mtp_use_dedicated_embeddings", false}};
+  if (has_experts) {
+    text["num_experts"] = o.n_experts;
+    text["num_experts_per_tok"] = o.n_experts_per_token;
+    text["moe_intermediate_size"] = o.moe_intermediate_size;
+    text["shared_expert_intermediate_size"] = o.moe_intermediate_size;
+  }
+  return {{"architectures", {model_class + "ForConditionalGeneration"}},
+          {"model_type", model_type},
           {"tie_word_embeddings", o.tie_word_embeddings},
           {"language_model_only", true},
           {"text_config", text}};

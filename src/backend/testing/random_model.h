@@ -13,7 +13,7 @@ namespace slip {
 
 enum class RandomMixer : uint8_t { kAttention, kDeltaNet };
 
-// A dense `qwen3_5` model. The sizes keep the spelling of config.json.
+// A `qwen3_5` model, with experts a `qwen3_5_moe` one. The sizes keep the spelling of config.json.
 struct RandomModelOptions {
   uint64_t seed = 1;
   int32_t vocab_size = 128;
@@ -29,6 +29,9 @@ struct RandomModelOptions {
   int32_t key_dim = 32;
   int32_t value_dim = 32;
   int32_t conv_kernel = 4;
+  int32_t n_experts = 0;  // 0: dense layers
+  int32_t n_experts_per_token = 2;
+  int32_t moe_intermediate_size = 32;  // of a routed expert and of the shared one
   int32_t context_tokens_max = 32768;
   bool tie_word_embeddings = false;
   bool has_draft_head = true;

@@ -239,7 +239,8 @@ void ScriptedRunner::draft(std::span<const DraftRequest> requests) {
 
 std::vector<std::byte> ScriptedRunner::save(StateId state) {
   SLIP_CHECK(!is_accept_due_);
-  const State& s = find(state);
+  State& s = find(state);
+  s.truncate_min = -1;
   SavedHeader header;
   header.seed = options_.seed;
   header.token_hash = state_info(state).token_hash;

@@ -217,6 +217,8 @@ TEST(ScriptedRunnerDeathTest, AbortsOnMisuse) {
   runner.accept({&verdict, 1});
   EXPECT_DEATH(runner.truncate(state, 1), "n_tokens >= s.truncate_min");
   EXPECT_DEATH(runner.truncate(plain, 0), "truncate_min");
+  runner.save(state);
+  EXPECT_DEATH(runner.truncate(state, 2), "truncate_min");
   EXPECT_DEATH(head_drafts(runner, plain, TokenId{1}, 1), "keeps_draft_history");
 }
 

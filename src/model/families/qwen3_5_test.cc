@@ -50,7 +50,7 @@ TEST(Qwen35Config, FollowsLayerTypesWhereTheyAreGiven) {
 }
 
 TEST(Qwen35Config, PrefersTheNestedRotaryFactor) {
-  EXPECT_EQ(qwen3_5::parse_config(nested(text_config())).attention.rotary_dims, 8);
+  EXPECT_EQ(qwen3_5::parse_config(nested(text_config())).attention.rotary_dims(), 8);
 }
 
 TEST(Qwen35Config, DerivesTheWidthsOfTheDeltaNet) {
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Qwen35Config, RefusesARopeTypeItDoesNotKnow) {
   nlohmann::json text = text_config();
-  text["rope_parameters"]["rope_type"] = "yarn";
+  text["rope_parameters"]["rope_type"] = "longrope";
   EXPECT_NE(message_of(text).find("rope_type"), std::string::npos);
 }
 

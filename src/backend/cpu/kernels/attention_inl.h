@@ -259,7 +259,8 @@ void merge(const MergeParams& p) {
     }
   }
   for (int32_t d = 0; d < p.head_dim; d += kLanes) {
-    store(p.out + d, load(p.out + d) / splat(weight) * sigmoid(load(p.gate + d)));
+    const F8 mean = load(p.out + d) / splat(weight);
+    store(p.out + d, p.gate == nullptr ? mean : mean * sigmoid(load(p.gate + d)));
   }
 }
 

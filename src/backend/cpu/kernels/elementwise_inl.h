@@ -2,6 +2,7 @@
 // products.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/kernels/table.h"
@@ -49,9 +50,18 @@ void add(const float* x, float* out, int32_t n) {
   for (int32_t i = 0; i < n; ++i) out[i] += x[i];
 }
 
+void add_scaled(const float* x, float scale, float* out, int32_t n) {
+  for (int32_t i = 0; i < n; i += kLanes)
+    store(out + i, fma(splat(scale), load(x + i), load(out + i)));
+}
+
 void prepare_head(const HeadParams& p) {
-  rms_norm(p.norm);
   float* y = p.norm.y;
+  if (p.norm.weight != nullptr) {
+    rms_norm(p.norm);
+  } else {
+    std::copy_n(p.norm.x, p.norm.dim, y);
+  }
   const int32_t half = p.rotary_dims / 2;
   for (int32_t i = 0; i < half; ++i) {
     const float first = y[i], second = y[i + half];

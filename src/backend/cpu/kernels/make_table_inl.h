@@ -15,11 +15,11 @@ constexpr KernelTable make_table(std::string_view name, bool (*supports)(const C
   return {
       .name = name,
       .supports = supports,
-      .decode_row = decode_row,
-      .product = product,
+      .formats = kFormatKernels,
       .rms_norm = rms_norm,
       .silu_mul = silu_mul,
       .add = add,
+      .add_scaled = add_scaled,
       .prepare_head = prepare_head,
       .attend = attend,
       .merge = merge,

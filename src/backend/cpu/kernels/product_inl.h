@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include "backend/cpu/kernels/simd.h"
@@ -26,61 +27,90 @@ constexpr int32_t kSpanColumns =
 // look like four short streams, which the hardware's own prefetching gives up on.
 constexpr int32_t kPrefetchBytes = 6144;
 
-// One row of a weight: spans of columns with a common header, and eight values at a column.
-struct F32Row {
+// Below: one row of a weight, as spans of columns with a common header and eight values at a
+// column.
+
+// No scales.
+template <size_t kElementBytes, F8 (*kLoad)(const std::byte*)>
+struct PlainRow {
   struct Header {};
-  F32Row() = default;
-  F32Row(const WeightView& w, int32_t row)
-      : data(w.data + static_cast<size_t>(row) * static_cast<size_t>(w.n_in) * sizeof(float)) {}
+  PlainRow() = default;
+  PlainRow(const WeightView& w, int32_t row)
+      : data(w.data + static_cast<size_t>(row) * static_cast<size_t>(w.n_in) * kElementBytes) {}
   static int32_t span(const WeightView&) { return kSpanColumns; }
   Header header(int32_t) const { return {}; }
   F8 values(Header, int32_t column) const {
-    return load_as<F8>(data + static_cast<size_t>(column) * sizeof(float));
+    return kLoad(data + static_cast<size_t>(column) * kElementBytes);
   }
   const std::byte* data;
 };
 
-struct BF16Row {
-  struct Header {};
-  BF16Row() = default;
-  BF16Row(const WeightView& w, int32_t row)
-      : data(w.data + static_cast<size_t>(row) * static_cast<size_t>(w.n_in) * sizeof(BFloat16)) {}
-  static int32_t span(const WeightView&) { return kSpanColumns; }
-  Header header(int32_t) const { return {}; }
-  F8 values(Header, int32_t column) const {
-    using U16x8 = uint16_t __attribute__((vector_size(16)));
-    const auto halves = load_as<U16x8>(data + static_cast<size_t>(column) * sizeof(BFloat16));
-    const I8 bits = __builtin_convertvector(halves, I8) << 16;
-    return load_as<F8>(&bits);
-  }
-  const std::byte* data;
-};
+// One scale in every lane. BF16 is what nearly all checkpoints have.
+inline F8 splat_scale(DType type, const std::byte* scales, size_t index) {
+  if (type == DType::kBF16) return splat_bf16(scales + index * sizeof(BFloat16));
+  return splat(load_float(type, scales, index));
+}
 
-struct Affine8Row {
+template <int kBits>
+struct AffineRow {
   struct Header {
     F8 scale, bias;
   };
-  Affine8Row() = default;
-  Affine8Row(const WeightView& w, int32_t row) : group_size(w.group_size) {
-    const auto n_groups = static_cast<size_t>(w.n_in / w.group_size);
-    const auto index = static_cast<size_t>(row);
-    codes = w.data + index * static_cast<size_t>(w.n_in);
-    scales = w.scales + index * n_groups * sizeof(BFloat16);
-    biases = w.biases + index * n_groups * sizeof(BFloat16);
-  }
+  AffineRow() = default;
+  AffineRow(const WeightView& w, int32_t row)
+      : codes(w.data + static_cast<size_t>(row) * static_cast<size_t>(w.n_in / kLanes * kBits)),
+        scales(w.scales),
+        biases(w.biases),
+        first_group(static_cast<size_t>(row) * static_cast<size_t>(w.n_in / w.group_size)),
+        group_size(w.group_size),
+        scale_type(w.scale_type) {}
   static int32_t span(const WeightView& w) { return w.group_size; }
   Header header(int32_t column) const {
-    __builtin_prefetch(codes + column + kPrefetchBytes);
-    const size_t offset = static_cast<size_t>(column / group_size) * sizeof(BFloat16);
-    return {splat_bf16(scales + offset), splat_bf16(biases + offset)};
+    __builtin_prefetch(at(column) + kPrefetchBytes);
+    const size_t group = first_group + static_cast<size_t>(column / group_size);
+    return {splat_scale(scale_type, scales, group), splat_scale(scale_type, biases, group)};
   }
   F8 values(const Header& header, int32_t column) const {
-    return fma(header.scale, __builtin_convertvector(widen_bytes(codes + column), F8), header.bias);
+    const I8 codes_here = unpack_codes<kBits>(at(column));
+    return fma(header.scale, __builtin_convertvector(codes_here, F8), header.bias);
+  }
+  // Eight codes fill kBits bytes, so every eighth column starts a byte.
+  const std::byte* at(int32_t column) const {
+    return codes + static_cast<size_t>(column / kLanes) * kBits;
   }
   const std::byte* codes;
   const std::byte* scales;
   const std::byte* biases;
+  size_t first_group;
   int32_t group_size;
+  DType scale_type;
+};
+
+struct Fp8BlockRow {
+  struct Header {
+    F8 scale;
+  };
+  Fp8BlockRow() = default;
+  Fp8BlockRow(const WeightView& w, int32_t row)
+      : codes(w.data + static_cast<size_t>(row) * static_cast<size_t>(w.n_in)),
+        scales(w.scales),
+        scale_type(w.scale_type) {
+    const int32_t n_scales = (w.n_in + kFp8BlockColumns - 1) / kFp8BlockColumns;
+    first_scale = static_cast<size_t>(row / kFp8BlockRows) * static_cast<size_t>(n_scales);
+  }
+  static int32_t span(const WeightView&) { return kFp8BlockColumns; }
+  Header header(int32_t column) const {
+    __builtin_prefetch(codes + column + kPrefetchBytes);
+    const size_t index = first_scale + static_cast<size_t>(column / kFp8BlockColumns);
+    return {splat_scale(scale_type, scales, index)};
+  }
+  F8 values(const Header& header, int32_t column) const {
+    return load_e4m3(codes + column) * header.scale;
+  }
+  const std::byte* codes;
+  const std::byte* scales;
+  size_t first_scale;
+  DType scale_type;
 };
 
 // Calls body(constant) with `value` as a compile-time constant in [1, kMax].
@@ -290,27 +320,32 @@ inline void decode_row_of(const WeightView& weight, int32_t index, float* values
   });
 }
 
-void product(const ProductParams& p) {
-  switch (p.weight->format) {
-    case WeightFormat::kF32:
-      return product_of<F32Row>(p);
-    case WeightFormat::kBF16:
-      return product_of<BF16Row>(p);
-    case WeightFormat::kAffine8:
-      return product_of<Affine8Row>(p);
-  }
+template <class Row>
+constexpr FormatKernels kernels_for(WeightFormat format) {
+  return {.format = format, .decode_row = decode_row_of<Row>, .product = product_of<Row>};
 }
 
-void decode_row(const WeightView& weight, int32_t row, float* values) {
-  switch (weight.format) {
-    case WeightFormat::kF32:
-      return decode_row_of<F32Row>(weight, row, values);
-    case WeightFormat::kBF16:
-      return decode_row_of<BF16Row>(weight, row, values);
-    case WeightFormat::kAffine8:
-      return decode_row_of<Affine8Row>(weight, row, values);
+// The product table, in the order of the enumeration.
+constexpr std::array<FormatKernels, kWeightFormatCount> kFormatKernels = {
+    kernels_for<PlainRow<4, load_f32>>(WeightFormat::kF32),
+    kernels_for<PlainRow<2, load_f16>>(WeightFormat::kF16),
+    kernels_for<PlainRow<2, load_bf16>>(WeightFormat::kBF16),
+    kernels_for<AffineRow<2>>(WeightFormat::kAffine2),
+    kernels_for<AffineRow<3>>(WeightFormat::kAffine3),
+    kernels_for<AffineRow<4>>(WeightFormat::kAffine4),
+    kernels_for<AffineRow<5>>(WeightFormat::kAffine5),
+    kernels_for<AffineRow<6>>(WeightFormat::kAffine6),
+    kernels_for<AffineRow<8>>(WeightFormat::kAffine8),
+    kernels_for<Fp8BlockRow>(WeightFormat::kFp8Block),
+};
+
+constexpr bool is_in_order() {
+  for (size_t i = 0; i < kFormatKernels.size(); ++i) {
+    if (static_cast<size_t>(kFormatKernels[i].format) != i) return false;
   }
+  return true;
 }
+static_assert(is_in_order());
 
 }  // namespace
 }  // namespace slip::cpu

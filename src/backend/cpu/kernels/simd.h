@@ -3,7 +3,10 @@
 // of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "tensor/dtype.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -52,6 +55,63 @@ inline I8 widen_bytes(const void* from) {
                                       7, 16, 16, 16);
   return load_as<I8>(halves);
 #endif
+}
+
+// Eight values of a file, as floats.
+inline F8 load_f32(const std::byte* from) { return load_as<F8>(from); }
+
+inline F8 load_bf16(const std::byte* from) {
+  using U16x8 = uint16_t __attribute__((vector_size(16)));
+  const I8 bits = __builtin_convertvector(load_as<U16x8>(from), I8) << 16;
+  return load_as<F8>(&bits);
+}
+
+inline F8 load_f16(const std::byte* from) {
+#if defined(__F16C__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+  uint16_t halves[8];
+  __builtin_memcpy(halves, from, sizeof halves);
+  F8 values;
+  for (int i = 0; i < 8; ++i) values[i] = half_to_float(halves[i]);
+  return values;
+#endif
+}
+
+// tensor/dtype.h says what E4M3 is. A subnormal is its mantissa times 2^-9; taking it through a
+// subnormal float instead costs some processors a trap for each vector.
+inline F8 load_e4m3(const std::byte* from) {
+  const I8 codes = widen_bytes(from);
+  const I8 magnitude = codes & 0x7F;
+  const I8 normal = (magnitude << 20) + (120 << 23);
+  const F8 subnormal = __builtin_convertvector(magnitude, F8) * splat(0x1p-9f);
+  I8 bits = magnitude < 8 ? load_as<I8>(&subnormal) : normal;
+  bits |= (codes & 0x80) << 24;
+  bits |= (magnitude == 0x7F) & 0x7FC00000;
+  return load_as<F8>(&bits);
+}
+
+// Eight codes of kBits bits, lowest bits first, from kBits bytes; nothing beyond them is read.
+template <int kBits>
+inline I8 unpack_codes(const std::byte* from) {
+  if constexpr (kBits == 8) {
+    return widen_bytes(from);
+  } else {
+    // Lanes 0 to 3 lie in the first four bytes, 4 to 7 in the last four: the same ones up to 4
+    // bits.
+    constexpr int kLoaded = kBits < 4 ? kBits : 4;
+    constexpr int kSkipped = kBits - kLoaded;
+    constexpr uint32_t kFirst = 4 * kBits - 8 * kSkipped;  // bit of lane 4
+    uint32_t low = 0;
+    uint32_t high = 0;
+    __builtin_memcpy(&low, from, kLoaded);
+    __builtin_memcpy(&high, from + kSkipped, kLoaded);
+    using U8 = uint32_t __attribute__((vector_size(32)));
+    constexpr U8 kShifts = {0,      kBits,          2 * kBits,          3 * kBits,
+                            kFirst, kFirst + kBits, kFirst + 2 * kBits, kFirst + 3 * kBits};
+    const U8 words = {low, low, low, low, high, high, high, high};
+    return reinterpret_cast<I8>((words >> kShifts) & ((1u << kBits) - 1));
+  }
 }
 
 // One BF16 in every lane: its bits are the upper half of a float's.

@@ -47,10 +47,10 @@ struct RmsNormParams {
   float eps;
 };
 
-// One query or key head: RMS norm, rotation of the leading rotary_dims by (cos, sin), then times
-// scale.
+// One query or key head: RMS norm if it has a weight, rotation of the leading rotary_dims by
+// (cos, sin), then times scale.
 struct HeadParams {
-  RmsNormParams norm;  // y does not alias x
+  RmsNormParams norm;  // y does not alias x; weight null: y = x
   const float* cos;    // [rotary_dims / 2]
   const float* sin;
   int32_t rotary_dims;
@@ -76,7 +76,8 @@ struct AttentionParams {
   float* scores;                   // scratch [n_rows * group, 64]
 };
 
-// One query head of one row: its splits in ascending order become the answer, times sigmoid(gate).
+// One query head of one row: its splits in ascending order become the answer, times sigmoid(gate)
+// if there is a gate.
 struct MergeParams {
   const float* sums;     // split s at s * sums_stride, [head_dim]
   const float* maxima;   // split s at s * stats_stride
@@ -84,7 +85,7 @@ struct MergeParams {
   size_t sums_stride, stats_stride;
   int32_t n_splits;
   int32_t head_dim;
-  const float* gate;  // [head_dim]
+  const float* gate;  // [head_dim], or null
   float* out;         // [head_dim]
 };
 
@@ -116,16 +117,24 @@ struct DeltaParams {
   int32_t n_rows;
 };
 
+// What a weight format needs: a row of the product table.
+struct FormatKernels {
+  WeightFormat format;
+  void (*decode_row)(const WeightView& weight, int32_t row, float* values);  // [n_in]
+  void (*product)(const ProductParams&);
+};
+
 struct KernelTable {
   std::string_view name;
   bool (*supports)(const CpuFeatures&);
 
-  void (*decode_row)(const WeightView& weight, int32_t row, float* values);  // [n_in]
-  void (*product)(const ProductParams&);
+  std::span<const FormatKernels, kWeightFormatCount> formats;  // by WeightFormat
   void (*rms_norm)(const RmsNormParams&);
   void (*silu_mul)(const float* gate, const float* up, float* out,
                    int32_t n);                         // out = silu(gate) * up
   void (*add)(const float* x, float* out, int32_t n);  // out += x
+  // out += scale * x; n is a multiple of 8
+  void (*add_scaled)(const float* x, float scale, float* out, int32_t n);
   void (*prepare_head)(const HeadParams&);
   void (*attend)(const AttentionParams&);
   void (*merge)(const MergeParams&);
@@ -134,6 +143,16 @@ struct KernelTable {
   void (*delta)(const DeltaParams&);
   // x = rms_norm(x) * weight * silu(z), over norm.dim values
   void (*gated_norm)(const RmsNormParams& norm, const float* z);
+
+  void product(const ProductParams& p) const { of(*p.weight).product(p); }
+  void decode_row(const WeightView& weight, int32_t row, float* values) const {
+    of(weight).decode_row(weight, row, values);
+  }
+
+ private:
+  const FormatKernels& of(const WeightView& weight) const {
+    return formats[static_cast<size_t>(weight.format)];
+  }
 };
 
 // The best table for this machine, or the one called `forced_name` where that is not empty.
