@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
+constexpr std::string_view kSideCar = "mtp.safetensors";  // a draft head that came later
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& reason) {
   throw Error(ErrorCode::kCorruptFile, path.string() + ": " + reason);
@@ -67,6 +68,7 @@ ModelFile ModelFile::open(const fs::path& folder) {
   std::set<std::string> shard_names;
   if (has_single_file) shard_names.emplace(kSingleFile);
   for (const auto& [tensor, shard] : shard_of) shard_names.insert(shard);
+  if (!existing_file(folder / kSideCar).empty()) shard_names.emplace(kSideCar);
 
   for (const std::string& shard_name : shard_names) {
     const fs::path path = folder / shard_name;

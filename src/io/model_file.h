@@ -15,10 +15,10 @@ namespace slip {
 
 class ModelFile {
  public:
-  // Maps `model.safetensors`, or every shard that `model.safetensors.index.json` names, and reads
-  // `config.json`. Throws Error{kNotFound | kCorruptFile} naming the file: missing folder,
-  // configuration or shard, a tensor that the index promises and no shard holds, a tensor held
-  // twice, a shard name that leaves the folder.
+  // Maps `model.safetensors`, or every shard that `model.safetensors.index.json` names, and
+  // `mtp.safetensors` where it lies beside them; reads `config.json`. Throws Error{kNotFound |
+  // kCorruptFile} naming the file: missing folder, configuration or shard, a tensor that the index
+  // promises and no shard holds, a tensor held twice, a shard name that leaves the folder.
   static ModelFile open(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }

@@ -77,6 +77,34 @@ TEST(ModelFile, PrefersASingleFile) {
   EXPECT_TRUE(model.tensors().contains("only"));
 }
 
+TEST(ModelFile, JoinsASideCarThatTheIndexDoesNotName) {
+  const ShardedModel sharded;
+  write_shard(sharded.folder, "mtp.safetensors", {"mtp.norm"});
+  const ModelFile model = sharded.open();
+  ASSERT_EQ(model.tensors().size(), 4u);
+  EXPECT_EQ(model.tensors().at("mtp.norm").data[1], std::byte{2});
+}
+
+TEST(ModelFile, JoinsASideCarToASingleFile) {
+  const ShardedModel sharded;
+  write_shard(sharded.folder, "model.safetensors", {"only"});
+  write_shard(sharded.folder, "mtp.safetensors", {"mtp.norm"});
+  EXPECT_EQ(sharded.open().tensors().size(), 2u);
+}
+
+TEST(ModelFile, ReadsASideCarThatTheIndexNamesOnce) {
+  const ShardedModel sharded;
+  write_shard(sharded.folder, "mtp.safetensors", {"mtp.norm"});
+  sharded.write_index(R"({"a": "one", "c": "two", "mtp.norm": "mtp.safetensors"})");
+  EXPECT_EQ(sharded.open().tensors().size(), 4u);
+}
+
+TEST(ModelFile, RefusesATensorThatAShardAndTheSideCarHold) {
+  const ShardedModel sharded;
+  write_shard(sharded.folder, "mtp.safetensors", {"b"});
+  EXPECT_TRUE(sharded.is_refused(ErrorCode::kCorruptFile, "tensor \"b\" is in another shard too"));
+}
+
 TEST(ModelFile, GivesEmptyPathsForFilesThatAreNotThere) {
   const ModelFile model = ShardedModel().open();
   EXPECT_TRUE(model.tokenizer_json().empty());

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,15 @@ struct NamedTensor {
   TensorView tensor;
 };
 
+// A tensor that is going to be written.
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<int64_t> shape;
+
+  size_t n_bytes() const;
+};
+
 // Where a file called `path` would really be written: symbolic links followed, so that writing
 // replaces what they name. Throws Error{kInvalidArgument} with the path when there is no such
 // folder, or something there that is not a regular file. Ask before the work whose result is to be
@@ -42,5 +52,27 @@ std::filesystem::path resolve_output(const std::filesystem::path& path);
 // that occurs twice, is not UTF-8 or is "__metadata__"; a partial file is removed and an older file
 // at `path` stays.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
+
+// The same for tensors whose bytes come piece by piece: memory does not depend on their size.
+class SafetensorsWriter {
+ public:
+  // Begins a file beside `path`. Throws as write_safetensors does.
+  SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorSpec> tensors);
+  ~SafetensorsWriter();  // without commit(): removes what was written
+  SafetensorsWriter(SafetensorsWriter&&) noexcept;
+  SafetensorsWriter& operator=(SafetensorsWriter&&) noexcept;
+
+  // The next bytes of the tensors, in their order and without gaps. Throws
+  // Error{kInvalidArgument} when the disk is full.
+  void write(std::span<const std::byte> bytes);
+
+  // After the last byte: the file takes its place.
+  void commit();
+
+ private:
+  class NewFile;
+  std::unique_ptr<NewFile> file_;
+  size_t n_left_;
+};
 
 }  // namespace slip

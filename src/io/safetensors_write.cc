@@ -22,19 +22,17 @@ constexpr size_t kHeaderAlignment =
   throw Error(ErrorCode::kInvalidArgument, path.string() + ": " + reason);
 }
 
-std::string make_header(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
+std::string make_header(const std::filesystem::path& path, std::span<const TensorSpec> tensors) {
   json header = json::object();
   uint64_t n_data = 0;
-  for (const auto& [name, tensor] : tensors) {
-    SLIP_CHECK(tensor.n_bytes ==
-               static_cast<size_t>(tensor.n_elements()) * element_bytes(tensor.dtype));
-    if (name == "__metadata__" || header.contains(name)) {
-      refuse(path, "the name " + quote(name) + " is taken");
+  for (const TensorSpec& tensor : tensors) {
+    if (tensor.name == "__metadata__" || header.contains(tensor.name)) {
+      refuse(path, "the name " + quote(tensor.name) + " is taken");
     }
-    header[name] = {{"dtype", slip::name(tensor.dtype)},
-                    {"shape", tensor.shape},
-                    {"data_offsets", {n_data, n_data + tensor.n_bytes}}};
-    n_data += tensor.n_bytes;
+    header[tensor.name] = {{"dtype", name(tensor.dtype)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {n_data, n_data + tensor.n_bytes()}}};
+    n_data += tensor.n_bytes();
   }
   try {
     std::string text = header.dump();
@@ -45,8 +43,30 @@ std::string make_header(const std::filesystem::path& path, std::span<const Named
   }
 }
 
+}  // namespace
+
+size_t TensorSpec::n_bytes() const {
+  size_t n = element_bytes(dtype);
+  for (const int64_t size : shape) n *= static_cast<size_t>(size);
+  return n;
+}
+
+std::filesystem::path resolve_output(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path full =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (error) refuse(path, "cannot be written: " + error.message());
+  if (!std::filesystem::is_directory(full.parent_path(), error))
+    refuse(path, "its folder does not exist, wanted one");
+  const std::filesystem::file_status status = std::filesystem::status(full, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    refuse(path, "exists and is not a regular file, wanted one or none");
+  }
+  return full;
+}
+
 // A new file under a temporary name that is removed again unless commit() gives it its real one.
-class NewFile {
+class SafetensorsWriter::NewFile {
  public:
   explicit NewFile(const std::filesystem::path& path)
       : path_(resolve_output(path)),
@@ -63,6 +83,7 @@ class NewFile {
 
   void write(const void* data, size_t n_bytes) {
     stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(n_bytes));
+    if (!stream_) refuse(path_, "cannot be written to its end");
   }
 
   void commit() {
@@ -79,30 +100,41 @@ class NewFile {
   std::ofstream stream_;
 };
 
-}  // namespace
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
+                                     std::span<const TensorSpec> tensors)
+    : n_left_(0) {
+  const std::string header = make_header(path, tensors);
+  const uint64_t n_header = header.size();
+  for (const TensorSpec& tensor : tensors) n_left_ += tensor.n_bytes();
+  file_ = std::make_unique<NewFile>(path);
+  file_->write(&n_header, sizeof(n_header));
+  file_->write(header.data(), header.size());
+}
 
-std::filesystem::path resolve_output(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::path full =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (error) refuse(path, "cannot be written: " + error.message());
-  if (!std::filesystem::is_directory(full.parent_path(), error))
-    refuse(path, "its folder does not exist, wanted one");
-  const std::filesystem::file_status status = std::filesystem::status(full, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    refuse(path, "exists and is not a regular file, wanted one or none");
-  }
-  return full;
+SafetensorsWriter::~SafetensorsWriter() = default;
+SafetensorsWriter::SafetensorsWriter(SafetensorsWriter&&) noexcept = default;
+SafetensorsWriter& SafetensorsWriter::operator=(SafetensorsWriter&&) noexcept = default;
+
+void SafetensorsWriter::write(std::span<const std::byte> bytes) {
+  SLIP_CHECK(bytes.size() <= n_left_);
+  n_left_ -= bytes.size();
+  file_->write(bytes.data(), bytes.size());
+}
+
+void SafetensorsWriter::commit() {
+  SLIP_CHECK(n_left_ == 0);
+  file_->commit();
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
-  const std::string header = make_header(path, tensors);
-  const uint64_t n_header = header.size();
-  NewFile file(path);
-  file.write(&n_header, sizeof(n_header));
-  file.write(header.data(), header.size());
-  for (const NamedTensor& named : tensors) file.write(named.tensor.data, named.tensor.n_bytes);
-  file.commit();
+  std::vector<TensorSpec> specs;
+  for (const auto& [name, tensor] : tensors) {
+    specs.push_back({.name = name, .dtype = tensor.dtype, .shape = tensor.shape});
+    SLIP_CHECK(tensor.n_bytes == specs.back().n_bytes());
+  }
+  SafetensorsWriter writer(path, specs);
+  for (const NamedTensor& named : tensors) writer.write({named.tensor.data, named.tensor.n_bytes});
+  writer.commit();
 }
 
 }  // namespace slip

@@ -168,5 +168,41 @@ TEST(WriteSafetensors, KeepsTheOlderFileWhenTheDiskIsFull) {
   EXPECT_EQ(n_files(folder), 1u);
 }
 
+TEST(SafetensorsWriter, TakesBytesInPiecesThatKnowNothingOfTensors) {
+  const TemporaryFolder folder;
+  const auto bytes = counted_bytes(10);
+  const std::vector<TensorSpec> specs = {{"b", DType::kBF16, {3}}, {"a", DType::kU8, {2, 2}}};
+  for (size_t piece = 1; piece <= bytes.size(); ++piece) {
+    const auto path = folder.path() / std::to_string(piece);
+    SafetensorsWriter writer(path, specs);
+    for (size_t i = 0; i < bytes.size(); i += piece)
+      writer.write(std::span(bytes).subspan(i, std::min(piece, bytes.size() - i)));
+    writer.commit();
+    const MappedFile file(path);
+    const TensorMap tensors = parse_safetensors(file.bytes(), "t");
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 6, tensors.at("b").data)) << piece;
+    EXPECT_TRUE(std::equal(bytes.begin() + 6, bytes.end(), tensors.at("a").data)) << piece;
+  }
+}
+
+TEST(SafetensorsWriter, LeavesNothingWithoutACommit) {
+  const TemporaryFolder folder;
+  {
+    const std::vector<TensorSpec> specs = {{"a", DType::kU8, {2}}};
+    SafetensorsWriter writer(folder.path() / "t", specs);
+    writer.write(counted_bytes(2));
+  }
+  EXPECT_EQ(n_files(folder), 0u);
+}
+
+TEST(SafetensorsWriter, SaysAtOnceThatTheDiskIsFull) {
+  const TemporaryFolder folder;
+  const FileSizeLimit limit(50'000);
+  const std::vector<TensorSpec> specs = {{"a", DType::kU8, {1'000'000}}};
+  SafetensorsWriter writer(folder.path() / "t", specs);
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "cannot be written to its end",
+                         [&] { writer.write(counted_bytes(900'000)); }));
+}
+
 }  // namespace
 }  // namespace slip

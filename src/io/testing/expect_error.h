@@ -1,29 +1,4 @@
-// What a test demands of a refusal: its code, and the words that tell this reason from the others.
+// Where the tests of files look for it.
 #pragma once
 
-#include <string>
-#include <string_view>
-
-#include <gtest/gtest.h>
-
-#include "base/error.h"
-
-namespace slip::testing {
-
-// Passes if action() throws Error{code} with `words` in its message.
-template <class Action>
-::testing::AssertionResult fails_with(ErrorCode code, std::string_view words, Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    const std::string_view message = error.what();
-    if (error.code() == code && message.find(words) != std::string_view::npos) {
-      return ::testing::AssertionSuccess();
-    }
-    return ::testing::AssertionFailure()
-           << name(error.code()) << ": " << message << "; wanted " << name(code) << ": " << words;
-  }
-  return ::testing::AssertionFailure() << "no error, wanted " << name(code) << ": " << words;
-}
-
-}  // namespace slip::testing
+#include "base/testing/expect_error.h"
