@@ -1,24 +1,17 @@
 #include "text/detokenizer.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+
+#include "text/testing/source_file.h"
 
 namespace slip {
 namespace {
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::filesystem::path(SLIP_SOURCE_DIR) / path, std::ios::binary);
-  EXPECT_TRUE(file.is_open()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using testing::read_source_file;
 
 const Tokenizer& tiny_coder() {
   static const Tokenizer tokenizer =
-      Tokenizer::parse(read_file("models/tiny-coder/tokenizer.json"), "tokenizer.json");
+      Tokenizer::parse(read_source_file("models/tiny-coder/tokenizer.json"), "tokenizer.json");
   return tokenizer;
 }
 
@@ -59,17 +52,6 @@ TEST(Detokenizer, LeavesSpecialTokensOutWhenAsked) {
   EXPECT_EQ(shows.push(id_of("<|im_end|>")), "<|im_end|>");
   EXPECT_EQ(skips.push(id_of("<|im_end|>")), "");
   EXPECT_EQ(skips.push(id_of("<think>")), "<think>");
-}
-
-TEST(Detokenizer, GivesInPiecesWhatTheReferenceLibraryGivesAtOnce) {
-  const auto golden = nlohmann::json::parse(read_file("tests/golden/tokenizer.json"));
-  for (const auto& test : golden["decodings"]) {
-    Detokenizer detokenizer(tiny_coder(), true);
-    std::string text;
-    for (const int id : test["ids"]) text += detokenizer.push(TokenId{id});
-    text += detokenizer.finish();
-    EXPECT_EQ(text, test["text_skipping_special"]);
-  }
 }
 
 }  // namespace

@@ -1,133 +1,120 @@
 #include "text/jinja_builtins.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <string>
-
-#include "text/jinja_operations.h"
-#include "text/jinja_strings.h"
 
 namespace slip::jinja {
 namespace {
 
-using Args = std::span<const Value>;
-
-constexpr Ends kBothEnds = {true, true};
-
-// The optional argument of a strip: none means white space, as in Python.
-Value stripped(Run& run, std::string_view text, Args args, Ends ends) {
-  std::optional<std::string_view> maybe_chars;
-  if (args.size() > 1 && !args[1].is<None>()) {
-    if (!args[1].is_string())
-      run.fail("strip of " + std::string(args[1].kind()) + ", wanted a string");
-    maybe_chars = args[1].string();
-  }
-  run.step(text.size() * (1 + (maybe_chars ? maybe_chars->size() : 0)));
-  return make_string(run, strip(text, maybe_chars, ends));
-}
-
-const std::string& subject_string(Run& run, Args args) {
-  if (!args[0].is_string()) {
-    run.fail("a string method of " + std::string(args[0].kind()));
-  }
-  return args[0].string();
-}
-
-template <bool kFront, bool kBack>
-Value strip_method(Run& run, Args args) {
-  return stripped(run, subject_string(run, args), args, {kFront, kBack});
-}
-
-Value trim(Run& run, Args args) {
-  const std::string text = to_text(run, args[0]);
-  return stripped(run, text, args, kBothEnds);
-}
-
-// startswith and endswith differ in the end they look at.
-template <bool (*kMatches)(std::string_view text, std::string_view part)>
-Value edge_method(Run& run, Args args) {
-  const std::string& text = subject_string(run, args);
-  if (!args[1].is_string())
-    run.fail("an affix that is " + std::string(args[1].kind()) + ", wanted a string");
-  run.step(std::min(text.size(), args[1].string().size()));
-  return Value(kMatches(text, args[1].string()));
-}
-bool starts_with(std::string_view text, std::string_view part) { return text.starts_with(part); }
-bool ends_with(std::string_view text, std::string_view part) { return text.ends_with(part); }
-
-template <std::optional<std::string> (*kMap)(std::string_view)>
-Value case_filter(Run& run, Args args) {
-  const std::string text = to_text(run, args[0]);
-  run.step(text.size());
-  const auto mapped = kMap(text);
-  if (!mapped)
-    run.fail("upper or lower case of '" + text.substr(0, 100) + "' is not one character for one");
-  return make_string(run, *mapped);
-}
-
-Value length_filter(Run& run, Args args) { return Value(length(run, args[0])); }
-
-// default(value, replacement = "", also_if_false = false)
-Value default_filter(Run&, Args args) {
-  const bool is_for_false = args.size() > 2 && args[2].is_true();
-  const bool is_replaced = args[0].is<Undefined>() || (is_for_false && !args[0].is_true());
-  if (!is_replaced) return args[0];
-  return args.size() > 1 ? args[1] : Value(std::string());
-}
-
-Value raise_exception(Run& run, Args args) { run.fail(to_text(run, args[0])); }
-
-template <class... Kinds>
-Value is_any(Run&, Args args) {
-  return Value((args[0].is<Kinds>() || ...));
-}
-template <bool kWanted>
-Value is_boolean(Run&, Args args) {
-  return Value(args[0].is<bool>() && args[0].is_true() == kWanted);
-}
-Value is_defined(Run&, Args args) { return Value(!args[0].is<Undefined>()); }
-
-constexpr std::array kFilters = {
-    Builtin{"count", 0, 0, length_filter},      Builtin{"d", 0, 2, default_filter},
-    Builtin{"default", 0, 2, default_filter},   Builtin{"length", 0, 0, length_filter},
-    Builtin{"lower", 0, 0, case_filter<lower>}, Builtin{"trim", 0, 1, trim},
-    Builtin{"upper", 0, 0, case_filter<upper>},
-};
-
-constexpr std::array kTests = {
-    Builtin{"boolean", 0, 0, is_any<bool>},         Builtin{"defined", 0, 0, is_defined},
-    Builtin{"false", 0, 0, is_boolean<false>},      Builtin{"integer", 0, 0, is_any<int64_t>},
-    Builtin{"mapping", 0, 0, is_any<Mapping>},      Builtin{"none", 0, 0, is_any<None>},
-    Builtin{"number", 0, 0, is_any<int64_t, bool>},  // a boolean is a number in Python
-    Builtin{"string", 0, 0, is_any<String>},        Builtin{"true", 0, 0, is_boolean<true>},
-    Builtin{"undefined", 0, 0, is_any<Undefined>},
-};
-
-constexpr std::array kMethods = {
-    Builtin{"endswith", 1, 1, edge_method<ends_with>},
-    Builtin{"lstrip", 0, 1, strip_method<true, false>},
-    Builtin{"rstrip", 0, 1, strip_method<false, true>},
-    Builtin{"startswith", 1, 1, edge_method<starts_with>},
-    Builtin{"strip", 0, 1, strip_method<true, true>},
-};
-
-constexpr std::array kFunctions = {
-    Builtin{"raise_exception", 1, 1, raise_exception},
-};
+constexpr std::array<std::string_view, 8> kListMutators = {"append", "clear",  "extend",  "insert",
+                                                           "pop",    "remove", "reverse", "sort"};
+constexpr std::array<std::string_view, 5> kMappingMutators = {"clear", "pop", "popitem",
+                                                              "setdefault", "update"};
 
 template <size_t kSize>
-const Builtin* find_in(const std::array<Builtin, kSize>& table, std::string_view name) {
+bool is_among(const std::array<std::string_view, kSize>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Where `name` stands among the parameters; nothing if it does not.
+std::optional<size_t> position_of(const Signature& signature, std::string_view name) {
+  for (size_t i = 0; i < signature.n_max; ++i) {
+    if (signature.names[i] == name) return i;
+  }
+  return std::nullopt;
+}
+
+std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+}  // namespace
+
+const Value Call::kNone;
+
+std::optional<std::string> complaint_about(const Signature& signature, size_t n_positional,
+                                           const std::vector<std::string_view>& names) {
+  if (signature.n_max == Signature::kAny) return std::nullopt;
+  std::array<bool, Signature::kParametersMax> is_given{};
+  if (n_positional > signature.n_max) return std::to_string(n_positional) + " arguments";
+  std::fill_n(is_given.begin(), n_positional, true);
+  for (const std::string_view name : names) {
+    const auto position = position_of(signature, name);
+    if (!position) return "an argument " + quoted(name);
+    if (is_given[*position]) return "two arguments " + quoted(name);
+    is_given[*position] = true;
+  }
+  const auto missing = std::find(is_given.begin(), is_given.begin() + signature.n_min, false);
+  if (missing == is_given.begin() + signature.n_min) return std::nullopt;
+  return std::to_string(n_positional + names.size()) + " arguments";
+}
+
+Call::Call(Run& run_in, const Builtin& builtin, const Value& subject_in,
+           const Arguments& arguments_in)
+    : run(run_in), subject(subject_in), arguments(arguments_in) {
+  const Signature& signature = builtin.signature;
+  if (signature.n_max == Signature::kAny) return;
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : arguments.named) names.push_back(name);
+  if (const auto wrong = complaint_about(signature, arguments.positional.size(), names)) {
+    run.fail(quoted(builtin.name) + " with " + *wrong);
+  }
+  for (size_t i = 0; i < arguments.positional.size(); ++i) given_[i] = &arguments.positional[i];
+  for (const auto& [name, value] : arguments.named) given_[*position_of(signature, name)] = &value;
+}
+
+int64_t Call::integer_or(size_t n, int64_t stand_in) const {
+  if (!has(n)) return stand_in;
+  const Value& value = (*this)[n];
+  if (value.is<bool>()) return value.is_true() ? 1 : 0;
+  if (!value.is<int64_t>()) {
+    run.fail("an argument that is " + std::string(value.kind()) + ", wanted an integer");
+  }
+  return value.as<int64_t>();
+}
+
+const Text& Call::text(size_t n) const {
+  const Value& value = (*this)[n];
+  if (!value.is_string()) {
+    run.fail("an argument that is " + std::string(value.kind()) + ", wanted a string");
+  }
+  return value.text();
+}
+
+const Builtin* find_in(BuiltinTable table, std::string_view name) {
   const auto found = std::find_if(table.begin(), table.end(),
                                   [&](const Builtin& builtin) { return builtin.name == name; });
   return found == table.end() ? nullptr : &*found;
 }
 
-}  // namespace
+const Builtin* find_filter(std::string_view name) {
+  const Builtin* found = find_in(string_filters(), name);
+  return found != nullptr ? found : find_in(list_filters(), name);
+}
+const Builtin* find_test(std::string_view name) { return find_in(tests(), name); }
+const Builtin* find_function(std::string_view name) { return find_in(functions(), name); }
 
-const Builtin* find_filter(std::string_view name) { return find_in(kFilters, name); }
-const Builtin* find_test(std::string_view name) { return find_in(kTests, name); }
-const Builtin* find_method(std::string_view name) { return find_in(kMethods, name); }
-const Builtin* find_function(std::string_view name) { return find_in(kFunctions, name); }
+const Builtin* find_method(const Value& object, std::string_view name) {
+  if (object.is_string()) return find_in(string_methods(), name);
+  if (object.is<Mapping>()) return find_in(mapping_methods(), name);
+  if (object.is<Loop>()) return find_in(loop_methods(), name);
+  const bool is_list = object.is_list(ListKind::kList);
+  const bool is_tuple = object.is_list(ListKind::kTuple) || object.is_list(ListKind::kGroup);
+  if (!is_list && !(is_tuple && name != "copy")) return nullptr;
+  return find_in(list_methods(), name);
+}
+
+bool is_method_name(std::string_view name) {
+  const auto has = [name](BuiltinTable table) { return find_in(table, name) != nullptr; };
+  return has(string_methods()) || has(list_methods()) || has(mapping_methods()) ||
+         has(loop_methods()) || is_among(kListMutators, name) || is_among(kMappingMutators, name);
+}
+
+bool is_mutator(const Value& object, std::string_view name) {
+  return (object.is_list(ListKind::kList) && is_among(kListMutators, name)) ||
+         (object.is<Mapping>() && is_among(kMappingMutators, name));
+}
+
+Value call_builtin(Run& run, const Builtin& builtin, const Value& subject,
+                   const Arguments& arguments) {
+  return builtin.call(Call(run, builtin, subject, arguments));
+}
 
 }  // namespace slip::jinja

@@ -1,183 +1,193 @@
 #include "text/jinja_evaluator.h"
 
-#include <algorithm>
+#include <utility>
 
-#include "text/jinja_operations.h"
-#include "text/jinja_run.h"
+#include "text/jinja_access.h"
+#include "text/jinja_machine.h"
+#include "text/jinja_show.h"
 
 namespace slip::jinja {
-namespace {
 
-// What names mean, innermost scope last. Only loops open scopes.
-class Scopes {
- public:
-  explicit Scopes(const Variables& variables) {
-    for (const auto& [name, value] : variables) set(name, value);
-  }
-
-  size_t open() {
-    const size_t outer_begin = begin_;
-    begin_ = bindings_.size();
-    return outer_begin;
-  }
-  // Forgets what was set since open().
-  void clear() { bindings_.resize(begin_); }
-  void close(size_t outer_begin) {
-    clear();
-    begin_ = outer_begin;
-  }
-
-  // `name` must outlive the scope.
-  void set(std::string_view name, Value value) {
-    const auto own =
-        std::find_if(bindings_.begin() + static_cast<ptrdiff_t>(begin_), bindings_.end(),
-                     [&](const Binding& binding) { return binding.name == name; });
-    if (own != bindings_.end()) {
-      own->value = std::move(value);
-    } else {
-      bindings_.push_back({name, std::move(value)});
-    }
-  }
-
-  // Undefined if nothing has this name.
-  Value get(std::string_view name) const {
-    const auto found = std::find_if(bindings_.rbegin(), bindings_.rend(),
-                                    [&](const Binding& binding) { return binding.name == name; });
-    return found == bindings_.rend() ? Value() : found->value;
-  }
-
-  size_t size() const { return bindings_.size(); }
-
- private:
-  struct Binding {
-    std::string_view name;
-    Value value;
-  };
-  std::vector<Binding> bindings_;
-  size_t begin_ = 0;  // of the innermost scope
-};
-
-struct LoopState {
-  int64_t index0, length;
-};
-
-class Evaluator {
- public:
-  Evaluator(const Variables& variables, const std::string& origin, const Limits& limits)
-      : run_(origin, limits), scopes_(variables) {}
-
-  std::string take_output() { return std::move(output_); }
-
-  void run(const Block& block) {
-    for (const Statement& statement : block) {
-      run_.at_line(statement.line);
-      run_.step();
-      std::visit([this](const auto& node) { execute(node); }, statement.node);
-    }
-  }
-
- private:
-  void print(std::string_view text) {
-    run_.output(text.size());
-    output_ += text;
-  }
-
-  void execute(const Text& text) { print(text.text); }
-  void execute(const Print& node) { print(to_text(run_, value_of(node.value))); }
-  void execute(const Set& node) {
-    run_.step(scopes_.size() * sizeof(Value));
-    scopes_.set(node.variable, value_of(node.value));
-  }
-  void execute(const If& node) {
-    for (const auto& [maybe_condition, body] : node.branches) {
-      if (maybe_condition == nullptr || value_of(maybe_condition).is_true()) return run(body);
-    }
-  }
-  void execute(const For& node) {
-    const Value iterable = value_of(node.iterable);
-    if (iterable.is<Undefined>()) return;  // Jinja's undefined iterates over nothing
-    if (!iterable.is<List>())
-      run_.fail("'for' over " + std::string(iterable.kind()) + ", wanted a list");
-    const size_t outer = scopes_.open();
-    loops_.push_back({0, static_cast<int64_t>(iterable.elements().size())});
-    for (const Value& element : iterable.elements()) {
-      run_.step();
-      scopes_.clear();
-      scopes_.set(node.variable, element);
-      run(node.body);
-      ++loops_.back().index0;
-    }
-    loops_.pop_back();
-    scopes_.close(outer);
-  }
-
-  Value value_of(const ExpressionPtr& expression) {
-    run_.at_line(expression->line);
+Machine::Flow Machine::run(const Block& block) {
+  const Run::Depth depth(run_);
+  for (const Statement& statement : block) {
+    run_.at_line(statement.line);
     run_.step();
-    return std::visit([this](const auto& node) { return evaluate(node); }, expression->node);
+    const Flow flow =
+        std::visit([this](const auto& node) { return execute(node); }, statement.node);
+    if (flow != Flow::kOn) return flow;
   }
+  return Flow::kOn;
+}
 
-  Value evaluate(const Literal& node) { return node.value; }
-  Value evaluate(const Variable& node) {
-    run_.step(scopes_.size() * sizeof(Value));
-    return scopes_.get(node.name);
+void Machine::print(const Text& text) {
+  run_.output(n_captures_ == 0 ? text.size() : 0);
+  run_.make(text.cost_bytes());
+  output_.append(text);
+}
+
+Machine::Flow Machine::execute(const Fixed& node) {
+  print(Text(node.text));
+  return Flow::kOn;
+}
+
+Machine::Flow Machine::execute(const Print& node) {
+  const Value value = value_of(node.value);
+  print(value.is_string() ? value.text() : to_text(run_, value));
+  return Flow::kOn;
+}
+
+Machine::Flow Machine::execute(const If& node) {
+  for (const auto& [maybe_condition, body] : node.branches) {
+    if (maybe_condition == nullptr || value_of(maybe_condition).is_true()) return run(body);
   }
-  Value evaluate(const LoopField& node) {
-    return node.get(loops_.back().index0, loops_.back().length);
+  return Flow::kOn;
+}
+
+Machine::Flow Machine::execute(const For& node) {
+  LoopState loop{.source = elements_of(run_, value_of(node.iterable)),
+                 .passes = {},
+                 .statement = &node,
+                 .scope = scope_};
+  run_loop(loop);
+  return Flow::kOn;
+}
+
+void Machine::run_loop(LoopState& loop) {
+  const For& node = *loop.statement;
+  run_.make(loop.source->size() * sizeof(Value));
+  if (node.maybe_condition) {
+    loop.passes = [this, &loop](const Value& element) {
+      Scope scope(loop.scope);
+      const Inside inside(*this, scope);
+      assign(loop.statement->target, element);
+      return value_of(loop.statement->maybe_condition).is_true();
+    };
   }
-  Value evaluate(const ListOf& node) {
-    run_.make(node.elements.size() * sizeof(Value));
-    Value list(values_of(node.elements));
-    if (list.depth() > run_.limits().value_nesting_max) {
-      run_.fail("lists nested deeper than " + std::to_string(run_.limits().value_nesting_max));
+  bool needs_otherwise = true;  // until the body has once run to its end, as in jinja2
+  for (; loop.has(loop.index0); ++loop.index0) {
+    run_.step();
+    Scope scope(loop.scope);
+    const Inside inside(*this, scope);
+    scope.set(run_, "loop", Value(Loop{&loop}));
+    assign(node.target, loop.passed[static_cast<size_t>(loop.index0)]);
+    const Flow flow = run(node.body);
+    if (flow == Flow::kBreak) break;
+    if (flow == Flow::kOn) needs_otherwise = false;
+  }
+  if (!needs_otherwise) return;
+  Scope scope(loop.scope);
+  const Inside inside(*this, scope);
+  run(node.otherwise);
+}
+
+Machine::Flow Machine::execute(const Set& node) {
+  assign(node.target, value_of(node.value));
+  return Flow::kOn;
+}
+
+Machine::Capture Machine::capture(const Block& block, const ExpressionPtr& value) {
+  Capture result;
+  Scope scope(scope_);
+  const Inside inside(*this, scope);
+  Text outer_output = std::exchange(output_, Text());
+  ++n_captures_;
+  result.flow = run(block);
+  --n_captures_;
+  result.text = std::exchange(output_, std::move(outer_output));
+  if (value && result.flow == Flow::kOn) {
+    run_.make(result.text.cost_bytes());
+    Text outer_captured = std::exchange(captured_, result.text);
+    result.value = value_of(value);
+    captured_ = std::move(outer_captured);
+  }
+  return result;
+}
+
+Machine::Flow Machine::execute(const SetBlock& node) {
+  const Capture captured = capture(node.body, node.value);
+  // What the filters give must not outlive the scope of the block.
+  if (captured.value.is_bound())
+    run_.refuse("'set' of a block that gives " + std::string(captured.value.kind()));
+  if (captured.flow == Flow::kOn) assign(node.target, captured.value);
+  return captured.flow;
+}
+
+Machine::Flow Machine::execute(const FilterBlock& node) {
+  const Capture captured = capture(node.body, node.value);
+  if (captured.flow != Flow::kOn) return captured.flow;
+  if (!captured.value.is_string()) {
+    run_.fail("a filtered block that gives " + std::string(captured.value.kind()));
+  }
+  print(captured.value.text());
+  return Flow::kOn;
+}
+
+Machine::Flow Machine::execute(const With& node) {
+  Scope scope(scope_);
+  for (const auto& [target, expression] : node.assignments) {
+    Value value = value_of(expression);
+    scope.set(run_, target.name, std::move(value));
+  }
+  const Inside inside(*this, scope);
+  return run(node.body);
+}
+
+Machine::Flow Machine::execute(const MacroDefinition& node) {
+  scope_->set(run_, node.name, Value(Macro{&node, scope_}));
+  return Flow::kOn;
+}
+
+Machine::Flow Machine::execute(const CallBlock& node) {
+  const auto& invocation = std::get<Invocation>(node.invocation->node);
+  const Value callee = value_of(invocation.callee);
+  Arguments arguments = values_of(invocation.arguments);
+  arguments.named.emplace_back("caller", Value(Macro{&node.caller, scope_}));
+  print(to_text(run_, invoke(callee, arguments)));
+  return Flow::kOn;
+}
+
+Machine::Flow Machine::execute(const Scoped& node) {
+  Scope scope(scope_);
+  const Inside inside(*this, scope);
+  return run(node.body);
+}
+
+void Machine::assign(const Target& target, const Value& value) {
+  if (!target.parts.empty()) {
+    const auto elements = elements_of(run_, value);
+    if (elements->size() != target.parts.size()) {
+      run_.fail(std::to_string(elements->size()) + " elements for " +
+                std::to_string(target.parts.size()) + " names");
     }
-    return list;
+    for (size_t i = 0; i < elements->size(); ++i) assign(target.parts[i], (*elements)[i]);
+    return;
   }
-  Value evaluate(const Member& node) {
-    const Value object = value_of(node.object);
-    return element(run_, object, value_of(node.key));
+  if (target.attribute.empty()) return scope_->set(run_, target.name, value);
+  const Value* object = scope_->find(run_, target.name);
+  if (object == nullptr || !object->is<Namespace>()) {
+    run_.fail("'set' of an attribute of '" + target.name + "', which is no namespace");
   }
-  Value evaluate(const Not& node) { return Value(!value_of(node.operand).is_true()); }
-  Value evaluate(const Unary& node) { return node.apply(run_, value_of(node.operand)); }
-  Value evaluate(const Binary& node) {
-    const Value left = value_of(node.left);
-    return node.apply(run_, left, value_of(node.right));
+  check_namespace_entry(run_, target.attribute, value);
+  Entries& attributes = object->as<Namespace>().state->attributes;
+  run_.step(attributes.size());
+  for (auto& [name, own] : attributes) {
+    if (!name.is_string() || name.string() != target.attribute) continue;
+    own = value;
+    return;
   }
-  Value evaluate(const Logical& node) {
-    Value left = value_of(node.left);
-    return left.is_true() == node.is_and ? value_of(node.right) : left;
-  }
-  Value evaluate(const Comparison& node) {
-    Value left = value_of(node.first);
-    for (const auto& [holds, operand] : node.rest) {
-      Value right = value_of(operand);
-      if (!holds(run_, left, right)) return Value(false);
-      left = std::move(right);
-    }
-    return Value(true);
-  }
-  Value evaluate(const Call& node) { return node.builtin->call(run_, values_of(node.args)); }
+  run_.make(2 * sizeof(Value));
+  attributes.emplace_back(Value(target.attribute), value);
+}
 
-  Elements values_of(const std::vector<ExpressionPtr>& expressions) {
-    Elements values;
-    values.reserve(expressions.size());
-    for (const auto& expression : expressions) values.push_back(value_of(expression));
-    return values;
-  }
-
-  Run run_;
-  Scopes scopes_;
-  std::vector<LoopState> loops_;
-  std::string output_;
-};
-
-}  // namespace
-
-std::string render(const Block& program, const Variables& variables, const std::string& origin,
-                   const Limits& limits) {
-  Evaluator evaluator(variables, origin, limits);
-  evaluator.run(program);
-  return evaluator.take_output();
+Text render(const Block& program, const Variables& variables, const std::string& origin,
+            const Limits& limits, std::chrono::local_seconds now) {
+  Run account(origin, limits, now);
+  Scope globals(nullptr);
+  for (const auto& [name, value] : variables) globals.bindings.emplace_back(name, value);
+  Machine machine(account, globals);
+  machine.run(program);
+  return machine.take_output();
 }
 
 }  // namespace slip::jinja

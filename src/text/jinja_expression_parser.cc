@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
 #include "text/jinja_operations.h"
-#include "text/jinja_source_error.h"
+#include "text/jinja_operators.h"
 
 namespace slip::jinja {
 namespace {
-
-constexpr std::array<std::string_view, 7> kKeywords = {"and", "else", "if", "in",
-                                                       "is",  "not",  "or"};
-constexpr std::array<std::string_view, 5> kRefusedOperators = {"*", "/", "//", "%", "**"};
-// Hugging Face fills these in from the tokenizer's configuration; without that they would print as
-// nothing.
-constexpr std::array<std::string_view, 7> kRefusedVariables = {
-    "bos_token", "cls_token", "eos_token", "mask_token", "pad_token", "sep_token", "unk_token"};
-
-template <size_t kSize>
-bool is_among(const std::array<std::string_view, kSize>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 struct NamedLiteral {
   std::string_view name;
@@ -36,148 +22,12 @@ constexpr std::array kNamedLiterals = {
     NamedLiteral{"None", [] { return Value(None{}); }},
 };
 
-struct NamedLoopField {
-  std::string_view name;
-  Value (*get)(int64_t index0, int64_t length);
-};
-constexpr std::array kLoopFields = {
-    NamedLoopField{"first", [](int64_t index0, int64_t) { return Value(index0 == 0); }},
-    NamedLoopField{"index", [](int64_t index0, int64_t) { return Value(index0 + 1); }},
-    NamedLoopField{"index0", [](int64_t index0, int64_t) { return Value(index0); }},
-    NamedLoopField{"last",
-                   [](int64_t index0, int64_t length) { return Value(index0 + 1 == length); }},
-    NamedLoopField{"length", [](int64_t, int64_t length) { return Value(length); }},
-};
-
-struct ComparisonOperator {
-  std::string_view spelling;
-  Comparison::Holds holds;
-};
-constexpr std::array kComparisons = {
-    ComparisonOperator{"==", are_equal},
-    ComparisonOperator{
-        "!=", [](Run& run, const Value& a, const Value& b) { return !are_equal(run, a, b); }},
-    ComparisonOperator{
-        "<", [](Run& run, const Value& a, const Value& b) { return compare(run, a, b) < 0; }},
-    ComparisonOperator{
-        "<=", [](Run& run, const Value& a, const Value& b) { return compare(run, a, b) <= 0; }},
-    ComparisonOperator{
-        ">", [](Run& run, const Value& a, const Value& b) { return compare(run, a, b) > 0; }},
-    ComparisonOperator{
-        ">=", [](Run& run, const Value& a, const Value& b) { return compare(run, a, b) >= 0; }},
-};
-bool is_in(Run& run, const Value& element, const Value& container) {
-  return contains(run, container, element);
-}
-bool is_not_in(Run& run, const Value& element, const Value& container) {
-  return !contains(run, container, element);
-}
-
-// The comparison that is next, consumed; nullptr if none is.
-Comparison::Holds take_comparison(TokenReader& tokens) {
-  for (const auto& [spelling, holds] : kComparisons) {
-    if (tokens.take_operator(spelling)) return holds;
-  }
-  if (tokens.take_name("in")) return is_in;
-  if (tokens.at_name("not") && tokens.peek(1).kind == TokenKind::kName &&
-      tokens.peek(1).text == "in") {
-    tokens.next();
-    tokens.next();
-    return is_not_in;
-  }
-  return nullptr;
-}
-
-// The depth of the deepest part of a node.
-int depth_of(const ExpressionPtr& part) { return part->depth; }
-int depth_of(const std::vector<ExpressionPtr>& parts) {
-  int depth = 0;
-  for (const auto& part : parts) depth = std::max(depth, part->depth);
-  return depth;
-}
-int depth_below(const Literal&) { return 0; }
-int depth_below(const Variable&) { return 0; }
-int depth_below(const LoopField&) { return 0; }
-int depth_below(const ListOf& node) { return depth_of(node.elements); }
-int depth_below(const Member& node) { return std::max(depth_of(node.object), depth_of(node.key)); }
-int depth_below(const Not& node) { return depth_of(node.operand); }
-int depth_below(const Unary& node) { return depth_of(node.operand); }
-int depth_below(const Binary& node) { return std::max(depth_of(node.left), depth_of(node.right)); }
-int depth_below(const Logical& node) { return std::max(depth_of(node.left), depth_of(node.right)); }
-int depth_below(const Comparison& node) {
-  int depth = depth_of(node.first);
-  for (const auto& [holds, operand] : node.rest) depth = std::max(depth, depth_of(operand));
-  return depth;
-}
-int depth_below(const Call& node) { return depth_of(node.args); }
+// Functions of jinja2 that chat templates have no use for.
+constexpr std::array<std::string_view, 3> kRefusedFunctions = {"cycler", "joiner", "lipsum"};
 
 }  // namespace
 
-TokenReader::TokenReader(std::vector<Token> tokens, const std::string& origin)
-    : tokens_(std::move(tokens)), origin_(origin) {
-  SLIP_CHECK(!tokens_.empty() && tokens_.back().kind == TokenKind::kEnd);
-}
-
-const Token& TokenReader::peek(size_t n_ahead) const {
-  return tokens_[std::min(at_ + n_ahead, tokens_.size() - 1)];
-}
-
-Token TokenReader::next() {
-  Token token = peek();
-  if (at_ + 1 < tokens_.size()) ++at_;
-  return token;
-}
-
-bool TokenReader::at(TokenKind kind, std::string_view text) const {
-  return peek().kind == kind && peek().text == text;
-}
-
-bool TokenReader::take_operator(std::string_view text) {
-  if (!at_operator(text)) return false;
-  next();
-  return true;
-}
-
-bool TokenReader::take_name(std::string_view text) {
-  if (!at_name(text)) return false;
-  next();
-  return true;
-}
-
-void TokenReader::expect_operator(std::string_view text) {
-  if (!take_operator(text)) fail_at_token("'" + std::string(text) + "'");
-}
-
-void TokenReader::expect(TokenKind kind, std::string_view wanted) {
-  if (peek().kind != kind) fail_at_token(wanted);
-  next();
-}
-
-std::string TokenReader::expect_identifier(std::string_view wanted) {
-  if (peek().kind != TokenKind::kName || is_among(kKeywords, peek().text)) fail_at_token(wanted);
-  return next().text;
-}
-
-void TokenReader::fail_at_token(std::string_view wanted) const {
-  const Token& token = peek();
-  if (token.kind == TokenKind::kOperator && is_among(kRefusedOperators, token.text)) {
-    refuse("operator '" + token.text + "'");
-  }
-  const std::string found =
-      token.kind == TokenKind::kEnd ? "the end" : "'" + token.text.substr(0, 40) + "'";
-  syntax_error(origin_, token.line, found + ", wanted " + std::string(wanted));
-}
-
-void TokenReader::refuse(const std::string& what) const { unsupported(origin_, peek().line, what); }
-
-Nesting::Nesting(int& depth, const Limits& limits, const TokenReader& tokens) : depth_(depth) {
-  if (depth_ >= limits.nesting_max)
-    tokens.refuse("nesting deeper than " + std::to_string(limits.nesting_max));
-  ++depth_;
-}
-
-template <class Node>
-ExpressionPtr ExpressionParser::make(Node node) {
+ExpressionPtr ExpressionParser::make(Expression::Node node) {
   const int depth = 1 + depth_below(node);
   if (depth > limits_.nesting_max) {
     tokens_.refuse("an expression deeper than " + std::to_string(limits_.nesting_max));
@@ -186,11 +36,45 @@ ExpressionPtr ExpressionParser::make(Node node) {
       Expression{std::move(node), tokens_.peek().line, depth});
 }
 
+ImplicitNames ExpressionParser::end_macro() {
+  const ImplicitNames names = macros_.back();
+  macros_.pop_back();
+  return names;
+}
+
 ExpressionPtr ExpressionParser::parse() {
   const Nesting nesting(depth_, limits_, tokens_);
-  ExpressionPtr value = parse_or();
-  if (tokens_.at_name("if")) tokens_.refuse("'if' behind an expression");
+  return parse_condition(parse_or());
+}
+
+// a if x else b if y else c: each `else` holds all that follows.
+ExpressionPtr ExpressionParser::parse_condition(ExpressionPtr value) {
+  while (tokens_.take_name("if")) {
+    ExpressionPtr condition = parse_or();
+    ExpressionPtr otherwise = tokens_.take_name("else") ? parse() : nullptr;
+    value = make(Conditional{std::move(condition), std::move(value), std::move(otherwise)});
+  }
   return value;
+}
+
+ExpressionPtr ExpressionParser::parse_tuple(bool has_conditions) {
+  const auto parse_part = [&] {
+    const Nesting nesting(depth_, limits_, tokens_);
+    ExpressionPtr value = parse_or();
+    return has_conditions ? parse_condition(std::move(value)) : std::move(value);
+  };
+  ExpressionPtr first = parse_part();
+  if (!tokens_.at_operator(",")) return first;
+  ListOf tuple{ListKind::kTuple, {}};
+  tuple.elements.push_back(std::move(first));
+  while (tokens_.take_operator(",")) {
+    const TokenKind kind = tokens_.peek().kind;
+    const bool is_end = kind == TokenKind::kPrintEnd || kind == TokenKind::kStatementEnd ||
+                        tokens_.at_operator(")");
+    if (is_end) break;
+    tuple.elements.push_back(parse_part());
+  }
+  return make(std::move(tuple));
 }
 
 ExpressionPtr ExpressionParser::parse_or() {
@@ -220,17 +104,30 @@ ExpressionPtr ExpressionParser::parse_comparison() {
 
 ExpressionPtr ExpressionParser::parse_sum() {
   ExpressionPtr left = parse_concatenation();
-  while (tokens_.at_operator("+") || tokens_.at_operator("-")) {
-    const auto apply = tokens_.next().text == "+" ? add : subtract;
+  while (const auto apply = take_sum_operator(tokens_))
     left = make(Binary{apply, std::move(left), parse_concatenation()});
-  }
   return left;
 }
 
 ExpressionPtr ExpressionParser::parse_concatenation() {
-  ExpressionPtr left = parse_unary(true);
+  ExpressionPtr left = parse_product();
   while (tokens_.take_operator("~"))
-    left = make(Binary{concatenate, std::move(left), parse_unary(true)});
+    left = make(Binary{concatenate, std::move(left), parse_product()});
+  return left;
+}
+
+ExpressionPtr ExpressionParser::parse_product() {
+  ExpressionPtr left = parse_power();
+  while (const auto apply = take_product_operator(tokens_))
+    left = make(Binary{apply, std::move(left), parse_power()});
+  return left;
+}
+
+// From left to right, unlike in Python.
+ExpressionPtr ExpressionParser::parse_power() {
+  ExpressionPtr left = parse_unary(true);
+  while (tokens_.take_operator("**"))
+    left = make(Binary{power, std::move(left), parse_unary(true)});
   return left;
 }
 
@@ -242,23 +139,31 @@ ExpressionPtr ExpressionParser::parse_unary(bool has_filters) {
     const auto apply = tokens_.next().text == "-" ? negate : plus;
     value = make(Unary{apply, parse_unary(false)});
   } else {
-    value = parse_postfix(parse_primary());
+    value = parse_primary();
   }
+  value = parse_postfix(std::move(value));
   return has_filters ? parse_filters(std::move(value)) : std::move(value);
 }
 
 ExpressionPtr ExpressionParser::parse_primary() {
-  if (tokens_.peek().kind == TokenKind::kName) return parse_name();
-  if (tokens_.peek().kind == TokenKind::kInteger)
-    return make(Literal{Value(tokens_.next().integer)});
-  if (tokens_.peek().kind == TokenKind::kString) {
-    std::string text;
-    while (tokens_.peek().kind == TokenKind::kString) text += tokens_.next().text;
-    return make(Literal{Value(std::move(text))});
+  switch (tokens_.peek().kind) {
+    case TokenKind::kName:
+      return parse_name();
+    case TokenKind::kInteger:
+      return make(Literal{Value(tokens_.next().integer)});
+    case TokenKind::kFloat:
+      return make(Literal{Value(tokens_.next().number)});
+    case TokenKind::kString: {
+      std::string text;
+      while (tokens_.peek().kind == TokenKind::kString) text += tokens_.next().text;
+      return make(Literal{Value(std::move(text))});
+    }
+    default:
+      break;
   }
   if (tokens_.take_operator("[")) return parse_list();
   if (tokens_.take_operator("(")) return parse_parentheses();
-  if (tokens_.at_operator("{")) tokens_.refuse("a mapping in braces");
+  if (tokens_.take_operator("{")) return parse_mapping();
   tokens_.fail_at_token("an expression");
 }
 
@@ -267,27 +172,20 @@ ExpressionPtr ExpressionParser::parse_name() {
   for (const NamedLiteral& literal : kNamedLiterals) {
     if (literal.name == name) return make(Literal{literal.value()});
   }
-  if (name == "loop" && n_loops_ > 0) return parse_loop_field();
-  if (tokens_.take_operator("(")) {
-    std::vector<ExpressionPtr> args;
-    parse_args(args);
-    return make_call(find_function(name), "function", name, std::move(args), 0);
+  if (std::find(kRefusedFunctions.begin(), kRefusedFunctions.end(), name) !=
+      kRefusedFunctions.end()) {
+    tokens_.refuse("function '" + name + "'");
   }
-  if (is_among(kRefusedVariables, name)) tokens_.refuse("variable '" + name + "'");
+  for (ImplicitNames& names : macros_) {
+    names.caller |= name == "caller";
+    names.varargs |= name == "varargs";
+    names.kwargs |= name == "kwargs";
+  }
   return make(Variable{name});
 }
 
-ExpressionPtr ExpressionParser::parse_loop_field() {
-  if (!tokens_.take_operator(".")) tokens_.refuse("'loop' without a field");
-  const std::string name = tokens_.expect_identifier("a field of loop");
-  for (const NamedLoopField& field : kLoopFields) {
-    if (field.name == name) return make(LoopField{field.get});
-  }
-  tokens_.refuse("'loop." + name + "'");
-}
-
 ExpressionPtr ExpressionParser::parse_list() {
-  ListOf list;
+  ListOf list{ListKind::kList, {}};
   while (!tokens_.take_operator("]")) {
     list.elements.push_back(parse());
     if (!tokens_.at_operator("]")) tokens_.expect_operator(",");
@@ -295,10 +193,20 @@ ExpressionPtr ExpressionParser::parse_list() {
   return make(std::move(list));
 }
 
+ExpressionPtr ExpressionParser::parse_mapping() {
+  MappingOf mapping;
+  while (!tokens_.take_operator("}")) {
+    ExpressionPtr key = parse();
+    tokens_.expect_operator(":");
+    mapping.entries.emplace_back(std::move(key), parse());
+    if (!tokens_.at_operator("}")) tokens_.expect_operator(",");
+  }
+  return make(std::move(mapping));
+}
+
 ExpressionPtr ExpressionParser::parse_parentheses() {
-  if (tokens_.at_operator(")")) tokens_.refuse("a tuple");
-  ExpressionPtr value = parse();
-  if (tokens_.at_operator(",")) tokens_.refuse("a tuple");
+  if (tokens_.take_operator(")")) return make(ListOf{ListKind::kTuple, {}});
+  ExpressionPtr value = parse_tuple();
   tokens_.expect_operator(")");
   return value;
 }
@@ -310,7 +218,7 @@ ExpressionPtr ExpressionParser::parse_postfix(ExpressionPtr value) {
     } else if (tokens_.take_operator("[")) {
       value = parse_subscript(std::move(value));
     } else if (tokens_.at_operator("(")) {
-      tokens_.refuse("a call of a value");
+      value = parse_invocation_of(std::move(value));
     } else {
       return value;
     }
@@ -318,24 +226,30 @@ ExpressionPtr ExpressionParser::parse_postfix(ExpressionPtr value) {
 }
 
 ExpressionPtr ExpressionParser::parse_dot(ExpressionPtr object) {
-  if (tokens_.peek().kind != TokenKind::kName) tokens_.fail_at_token("a name");
-  const std::string name = tokens_.next().text;
-  if (!tokens_.take_operator("(")) {
-    ExpressionPtr key = make(Literal{Value(name)});
-    return make(Member{std::move(object), std::move(key)});
+  if (tokens_.peek().kind == TokenKind::kInteger) {
+    ExpressionPtr key = make(Literal{Value(tokens_.next().integer)});
+    return make(Item{std::move(object), std::move(key)});
   }
-  std::vector<ExpressionPtr> args;
-  args.push_back(std::move(object));
-  parse_args(args);
-  return make_call(find_method(name), "method", name, std::move(args), 1);
+  if (tokens_.peek().kind != TokenKind::kName) tokens_.fail_at_token("a name");
+  std::string name = tokens_.next().text;
+  if (tokens_.at_operator("(") && !is_method_name(name)) tokens_.refuse("method '" + name + "'");
+  return make(Attribute{std::move(object), std::move(name)});
 }
 
 ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr object) {
-  if (tokens_.at_operator(":")) tokens_.refuse("a slice");
-  ExpressionPtr key = parse();
-  if (tokens_.at_operator(":")) tokens_.refuse("a slice");
+  ExpressionPtr first = tokens_.at_operator(":") ? nullptr : parse();
+  if (first && tokens_.take_operator("]")) return make(Item{std::move(object), std::move(first)});
+  if (tokens_.at_operator(",")) tokens_.refuse("a subscript with several parts");
+  tokens_.expect_operator(":");
+  ExpressionPtr stop = parse_bound();
+  ExpressionPtr step = tokens_.take_operator(":") ? parse_bound() : nullptr;
   tokens_.expect_operator("]");
-  return make(Member{std::move(object), std::move(key)});
+  return make(Slice{std::move(object), std::move(first), std::move(stop), std::move(step)});
+}
+
+// The stop or step of a slice; nullptr if it is left out.
+ExpressionPtr ExpressionParser::parse_bound() {
+  return tokens_.at_operator(":") || tokens_.at_operator("]") ? nullptr : parse();
 }
 
 ExpressionPtr ExpressionParser::parse_filters(ExpressionPtr value) {
@@ -343,45 +257,123 @@ ExpressionPtr ExpressionParser::parse_filters(ExpressionPtr value) {
     if (tokens_.take_name("is")) {
       value = parse_test(std::move(value));
     } else if (tokens_.take_operator("|")) {
-      const std::string name = tokens_.expect_identifier("a filter");
-      std::vector<ExpressionPtr> args;
-      args.push_back(std::move(value));
-      if (tokens_.take_operator("(")) parse_args(args);
-      value = make_call(find_filter(name), "filter", name, std::move(args), 1);
+      value = parse_filter(std::move(value));
+    } else if (tokens_.at_operator("(")) {
+      value = parse_invocation_of(std::move(value));
     } else {
       return value;
     }
   }
 }
 
+ExpressionPtr ExpressionParser::parse_filter(ExpressionPtr value) {
+  const std::string name = tokens_.expect_identifier("a filter");
+  ArgumentList arguments = tokens_.at_operator("(") ? parse_arguments() : ArgumentList{};
+  return make_application(find_filter(name), "filter '" + name + "'", std::move(value),
+                          std::move(arguments));
+}
+
+ExpressionPtr ExpressionParser::parse_block_filters(bool begins_inside) {
+  ExpressionPtr value = make(Captured{});
+  if (begins_inside) value = parse_filter(std::move(value));
+  while (tokens_.take_operator("|")) value = parse_filter(std::move(value));
+  return value;
+}
+
 ExpressionPtr ExpressionParser::parse_test(ExpressionPtr value) {
   const bool is_negated = tokens_.take_name("not");
   if (tokens_.peek().kind != TokenKind::kName) tokens_.fail_at_token("a test");
   const std::string name = tokens_.next().text;
-  std::vector<ExpressionPtr> args;
-  args.push_back(std::move(value));
-  ExpressionPtr result = make_call(find_test(name), "test", name, std::move(args), 1);
+  const TokenKind kind = tokens_.peek().kind;
+  ArgumentList arguments;
+  // One argument may go without parentheses.
+  const bool has_plain_argument = kind == TokenKind::kString || kind == TokenKind::kInteger ||
+                                  kind == TokenKind::kFloat || tokens_.at_operator("[") ||
+                                  tokens_.at_operator("{") ||
+                                  (kind == TokenKind::kName && !tokens_.at_name("else") &&
+                                   !tokens_.at_name("or") && !tokens_.at_name("and"));
+  if (tokens_.at_operator("(")) {
+    arguments = parse_arguments();
+  } else if (has_plain_argument) {
+    arguments.positional.push_back(parse_postfix(parse_primary()));
+  }
+  ExpressionPtr result = make_application(find_test(name), "test '" + name + "'", std::move(value),
+                                          std::move(arguments));
   return is_negated ? make(Not{std::move(result)}) : std::move(result);
 }
 
-void ExpressionParser::parse_args(std::vector<ExpressionPtr>& args) {
-  while (!tokens_.take_operator(")")) {
-    args.push_back(parse());
-    if (tokens_.at_operator("=")) tokens_.refuse("an argument by name");
-    if (!tokens_.at_operator(")")) tokens_.expect_operator(",");
-  }
+ExpressionPtr ExpressionParser::parse_invocation_of(ExpressionPtr callee) {
+  return make(Invocation{std::move(callee), parse_arguments()});
 }
 
-ExpressionPtr ExpressionParser::make_call(const Builtin* builtin, std::string_view what,
-                                          const std::string& name, std::vector<ExpressionPtr> args,
-                                          size_t n_subjects) {
-  const std::string full_name = std::string(what) + " '" + name + "'";
-  if (builtin == nullptr) tokens_.refuse(full_name);
-  const size_t n_args = args.size() - n_subjects;
-  if (n_args < builtin->n_args_min || n_args > builtin->n_args_max) {
-    tokens_.refuse(full_name + " with " + std::to_string(n_args) + " arguments");
+ExpressionPtr ExpressionParser::parse_invocation() {
+  ExpressionPtr value = parse();
+  if (!std::holds_alternative<Invocation>(value->node)) tokens_.fail_at_token("a call");
+  return value;
+}
+
+ArgumentList ExpressionParser::parse_arguments() {
+  ArgumentList arguments;
+  tokens_.expect_operator("(");
+  while (!tokens_.take_operator(")")) {
+    if (tokens_.at_operator("*") || tokens_.at_operator("**")) {
+      tokens_.refuse("'" + tokens_.peek().text + "' before an argument");
+    }
+    const Token& ahead = tokens_.peek(1);
+    const bool is_named = tokens_.peek().kind == TokenKind::kName &&
+                          ahead.kind == TokenKind::kOperator && ahead.text == "=";
+    if (is_named) {
+      std::string name = tokens_.next().text;
+      tokens_.next();
+      arguments.named.emplace_back(std::move(name), parse());
+    } else {
+      if (!arguments.named.empty()) tokens_.fail_at_token("an argument with a name");
+      arguments.positional.push_back(parse());
+    }
+    if (!tokens_.at_operator(")")) tokens_.expect_operator(",");
   }
-  return make(Call{builtin, std::move(args)});
+  return arguments;
+}
+
+ExpressionPtr ExpressionParser::make_application(const Builtin* builtin, const std::string& name,
+                                                 ExpressionPtr subject, ArgumentList arguments) {
+  if (builtin == nullptr) tokens_.refuse(name);
+  std::vector<std::string_view> names;
+  for (const auto& [argument, value] : arguments.named) names.push_back(argument);
+  if (const auto wrong = complaint_about(builtin->signature, arguments.positional.size(), names)) {
+    tokens_.refuse(name + " with " + *wrong);
+  }
+  return make(Application{builtin, std::move(subject), std::move(arguments)});
+}
+
+Target ExpressionParser::parse_target() {
+  Target first = parse_target_part();
+  if (!tokens_.at_operator(",")) return first;
+  Target tuple;
+  tuple.parts.push_back(std::move(first));
+  while (tokens_.take_operator(",")) {
+    const bool is_end =
+        tokens_.at_operator("=") || tokens_.at_operator(")") || tokens_.at_name("in");
+    if (is_end) break;
+    tuple.parts.push_back(parse_target_part());
+  }
+  return tuple;
+}
+
+Target ExpressionParser::parse_target_part() {
+  const Nesting nesting(depth_, limits_, tokens_);
+  if (tokens_.take_operator("(")) {
+    Target inner = parse_target();
+    tokens_.expect_operator(")");
+    return inner;
+  }
+  Target target;
+  target.name = tokens_.expect_identifier("a name");
+  for (const NamedLiteral& literal : kNamedLiterals) {
+    if (literal.name == target.name) tokens_.fail_at_token("a name before it");
+  }
+  if (tokens_.take_operator(".")) target.attribute = tokens_.expect_identifier("a name");
+  return target;
 }
 
 }  // namespace slip::jinja

@@ -6,50 +6,14 @@
 #include <vector>
 
 #include "text/jinja_ast.h"
-#include "text/jinja_lexer.h"
 #include "text/jinja_limits.h"
+#include "text/jinja_token_reader.h"
 
 namespace slip::jinja {
 
-// Reads tokens from the front and knows how to complain about them.
-class TokenReader {
- public:
-  TokenReader(std::vector<Token> tokens, const std::string& origin);
-
-  const Token& peek(size_t n_ahead = 0) const;
-  Token next();
-  bool at(TokenKind kind, std::string_view text) const;
-  bool at_operator(std::string_view text) const { return at(TokenKind::kOperator, text); }
-  bool at_name(std::string_view text) const { return at(TokenKind::kName, text); }
-  // Consumes the token if it is next.
-  bool take_operator(std::string_view text);
-  bool take_name(std::string_view text);
-  // Consumes the token, or complains about the one that is there.
-  void expect_operator(std::string_view text);
-  void expect(TokenKind kind, std::string_view wanted);
-  // A name that is no keyword.
-  std::string expect_identifier(std::string_view wanted);
-
-  // The next token cannot stand here. Jinja that is merely not implemented is refused by name.
-  [[noreturn]] void fail_at_token(std::string_view wanted) const;
-  [[noreturn]] void refuse(const std::string& what) const;
-
- private:
-  std::vector<Token> tokens_;  // the last one is kEnd
-  size_t at_ = 0;
-  std::string origin_;
-};
-
-// Counts how deep the parser is inside of itself.
-class Nesting {
- public:
-  Nesting(int& depth, const Limits& limits, const TokenReader& tokens);
-  ~Nesting() { --depth_; }
-  Nesting(const Nesting&) = delete;
-  Nesting& operator=(const Nesting&) = delete;
-
- private:
-  int& depth_;
+// Which of the names that macros are given implicitly a body uses.
+struct ImplicitNames {
+  bool caller = false, varargs = false, kwargs = false;
 };
 
 class ExpressionParser {
@@ -58,41 +22,56 @@ class ExpressionParser {
   ExpressionParser(TokenReader& tokens, const Limits& limits) : tokens_(tokens), limits_(limits) {}
 
   ExpressionPtr parse();
+  // Several expressions with commas between are a tuple. `has_conditions` is false where an `if`
+  // behind the expression belongs to the statement.
+  ExpressionPtr parse_tuple(bool has_conditions = true);
+  // What stands behind a block tag: filters that apply to the block's text. `begins_inside` when
+  // the first one has no "|" in front.
+  ExpressionPtr parse_block_filters(bool begins_inside);
+  Target parse_target();
+  // A call and nothing around it.
+  ExpressionPtr parse_invocation();
 
-  // Between these two, the name `loop` means the loop around.
-  void enter_loop() { ++n_loops_; }
-  void leave_loop() { --n_loops_; }
+  // Between these two, uses of the implicit names are noted; end gives what was noted.
+  void begin_macro() { macros_.emplace_back(); }
+  ImplicitNames end_macro();
 
  private:
+  ExpressionPtr parse_condition(ExpressionPtr value);
   ExpressionPtr parse_or();
   ExpressionPtr parse_and();
   ExpressionPtr parse_not();
   ExpressionPtr parse_comparison();
   ExpressionPtr parse_sum();
   ExpressionPtr parse_concatenation();
+  ExpressionPtr parse_product();
+  ExpressionPtr parse_power();
   ExpressionPtr parse_unary(bool has_filters);
   ExpressionPtr parse_primary();
   ExpressionPtr parse_name();
-  ExpressionPtr parse_loop_field();
   ExpressionPtr parse_list();
+  ExpressionPtr parse_mapping();
   ExpressionPtr parse_parentheses();
   ExpressionPtr parse_postfix(ExpressionPtr value);
   ExpressionPtr parse_dot(ExpressionPtr object);
   ExpressionPtr parse_subscript(ExpressionPtr object);
+  ExpressionPtr parse_bound();
   ExpressionPtr parse_filters(ExpressionPtr value);
+  ExpressionPtr parse_filter(ExpressionPtr value);
   ExpressionPtr parse_test(ExpressionPtr value);
-  // The arguments up to and with the closing parenthesis, appended to `args`.
-  void parse_args(std::vector<ExpressionPtr>& args);
-  ExpressionPtr make_call(const Builtin* builtin, std::string_view what, const std::string& name,
-                          std::vector<ExpressionPtr> args, size_t n_subjects);
+  ExpressionPtr parse_invocation_of(ExpressionPtr callee);
+  // The arguments up to and with the closing parenthesis.
+  ArgumentList parse_arguments();
+  ExpressionPtr make_application(const Builtin* builtin, const std::string& name,
+                                 ExpressionPtr subject, ArgumentList arguments);
+  Target parse_target_part();
 
-  template <class Node>
-  ExpressionPtr make(Node node);
+  ExpressionPtr make(Expression::Node node);
 
   TokenReader& tokens_;
   const Limits& limits_;
   int depth_ = 0;
-  int n_loops_ = 0;
+  std::vector<ImplicitNames> macros_;
 };
 
 }  // namespace slip::jinja

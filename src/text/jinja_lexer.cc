@@ -17,7 +17,7 @@ constexpr bool is_name_start(char c) {
 }
 constexpr bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 
-// Longer ones first. All of Jinja's, so that those without meaning here are refused by name.
+// Longer ones first.
 constexpr std::array<std::string_view, 26> kOperators = {
     "//", "**", "==", "!=", "<=", ">=", "+", "-", "*", "/", "%", "~", "<",
     ">",  "=",  "(",  ")",  "[",  "]",  "{", "}", ".", ",", "|", ":", ";"};
@@ -83,16 +83,58 @@ class Lexer {
     const size_t sign_at = text.size() + tag.open.size();
     const char sign = sign_at < rest_.size() ? rest_[sign_at] : ' ';
     const bool is_signed = sign == '-' || sign == '+';
+    add_text(text_before(text, tag, sign));
+    skip(sign_at + (is_signed ? 1 : 0));
+    if (&tag == &kComment) return skip_comment();
+    if (&tag == &kStatement && skip_raw_begin()) return lex_raw();
+    add(tag.begin, std::string(tag.open));
+    open_.clear();
+    while (!at_end_of(tag)) lex_expression_token(tag);
+  }
+
+  // Consumes the rest of a {% raw %}, if it is one. Unlike other tags it keeps the line end behind.
+  bool skip_raw_begin() {
+    size_t at = python_spaces_at_front(rest_);
+    if (!rest_.substr(at).starts_with("raw")) return false;
+    at += 3;
+    at += python_spaces_at_front(rest_.substr(at));
+    const bool is_signed = rest_.substr(at).starts_with('-');
+    if (is_signed) ++at;
+    if (!rest_.substr(at).starts_with(kStatement.close)) return false;
+    skip(at + kStatement.close.size());
+    skip_after_tag(kPrint, is_signed ? '-' : ' ');
+    return true;
+  }
+
+  // The text up to {% endraw %}, whatever it looks like.
+  void lex_raw() {
+    for (size_t at = rest_.find(kStatement.open); at != std::string_view::npos;
+         at = rest_.find(kStatement.open, at + 1)) {
+      size_t end = at + kStatement.open.size();
+      const char sign = end < rest_.size() ? rest_[end] : ' ';
+      if (sign == '-' || sign == '+') ++end;
+      end += python_spaces_at_front(rest_.substr(end));
+      if (!rest_.substr(end).starts_with("endraw")) continue;
+      end += std::string_view("endraw").size();
+      end += python_spaces_at_front(rest_.substr(end));
+      const char end_sign = end < rest_.size() ? rest_[end] : ' ';
+      if (end_sign == '-' || end_sign == '+') ++end;
+      if (!rest_.substr(end).starts_with(kStatement.close)) continue;
+      add_text(text_before(rest_.substr(0, at), kStatement, sign));
+      skip(end + kStatement.close.size());
+      return skip_after_tag(kStatement, end_sign);
+    }
+    fail("raw without endraw");
+  }
+
+  // What is left of the text before a tag.
+  std::string_view text_before(std::string_view text, const Tag& tag, char sign) const {
     if (sign == '-') {
       text.remove_suffix(python_spaces_at_end(text));
     } else if (tag.is_line_tag && sign != '+') {
       text.remove_suffix(indentation_bytes(text));
     }
-    add_text(text);
-    skip(sign_at + (is_signed ? 1 : 0));
-    if (&tag == &kComment) return skip_comment();
-    add(tag.begin, std::string(tag.open));
-    while (!at_end_of(tag)) lex_expression_token(tag);
+    return text;
   }
 
   // The white space that lstrip_blocks removes: all between the start of the line and the tag.
@@ -117,6 +159,7 @@ class Lexer {
   bool at_end_of(const Tag& tag) {
     skip(python_spaces_at_front(rest_));
     if (rest_.empty()) fail("tag without " + std::string(tag.close));
+    if (!open_.empty()) return false;  // inside of brackets "}}" closes two mappings
     const bool is_signed = rest_[0] == '-' || (rest_[0] == '+' && tag.is_line_tag);
     const size_t at = is_signed ? 1 : 0;
     if (rest_.substr(at, tag.close.size()) != tag.close) return false;
@@ -144,42 +187,76 @@ class Lexer {
     if (is_name_start(c)) {
       const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_name_part);
       const auto name = rest_.substr(0, static_cast<size_t>(end - rest_.begin()));
-      // What follows need not be Jinja at all, so it is refused here and not by the parser.
-      if (name == "raw" && tokens_.back().kind == TokenKind::kStatementBegin) {
-        unsupported(origin_, line_, "statement 'raw'");
-      }
       add(TokenKind::kName, std::string(name));
       return skip(name.size());
     }
-    if (is_digit(c)) return lex_integer();
+    if (is_digit(c)) return lex_number();
     if (c == '\'' || c == '"') return lex_string(c);
     for (const std::string_view op : kOperators) {
       if (!rest_.starts_with(op)) continue;
       add(TokenKind::kOperator, std::string(op));
+      balance(op[0]);
       return skip(op.size());
     }
     const auto n_bytes = static_cast<size_t>(first_code_point(rest_).n_bytes);
     fail("unexpected '" + std::string(rest_.substr(0, n_bytes)) + "' in " + std::string(tag.open));
   }
 
-  void lex_integer() {
-    const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_digit);
-    const auto n_digits = static_cast<size_t>(end - rest_.begin());
-    const std::string digits(rest_.substr(0, n_digits));
-    const std::string_view next = rest_.substr(n_digits, 2);
-    if (!next.empty() && is_name_part(next[0]))
-      unsupported(origin_, line_, "number '" + digits + next[0] + "'");
-    if (next.size() == 2 && next[0] == '.' && is_digit(next[1])) {
-      unsupported(origin_, line_, "number '" + digits + "." + next[1] + "'");
+  // Keeps track of open brackets.
+  void balance(char c) {
+    constexpr std::string_view kOpen = "([{";
+    constexpr std::string_view kClose = ")]}";
+    if (kOpen.find(c) != std::string_view::npos) open_ += c;
+    const size_t kind = kClose.find(c);
+    if (kind == std::string_view::npos) return;
+    if (!open_.ends_with(kOpen[kind])) fail("unexpected '" + std::string(1, c) + "'");
+    open_.pop_back();
+  }
+
+  size_t n_digits_at(size_t at) const {
+    const std::string_view rest = rest_.substr(std::min(at, rest_.size()));
+    return static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_digit) - rest.begin());
+  }
+
+  // How long the float is that is next; 0 if none is. Behind a dot, digits are an index: x.1.2
+  size_t float_bytes() const {
+    const bool is_index = rest_.data() != source_.data() && rest_.data()[-1] == '.';
+    size_t end = n_digits_at(0);
+    const size_t n_whole = end;
+    if (is_index) return 0;
+    if (rest_.substr(end).starts_with('.') && n_digits_at(end + 1) > 0) {
+      end += 1 + n_digits_at(end + 1);
     }
-    int64_t value = 0;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (end < rest_.size() && (rest_[end] == 'e' || rest_[end] == 'E')) {
+      size_t digits = end + 1;
+      if (digits < rest_.size() && (rest_[digits] == '+' || rest_[digits] == '-')) ++digits;
+      if (n_digits_at(digits) > 0) end = digits + n_digits_at(digits);
+    }
+    return end == n_whole ? 0 : end;
+  }
+
+  void lex_number() {
+    const size_t n_float = float_bytes();
+    const size_t n_bytes = n_float > 0 ? n_float : n_digits_at(0);
+    const std::string digits(rest_.substr(0, n_bytes));
+    const char next = n_bytes < rest_.size() ? rest_[n_bytes] : ' ';
+    const bool has_base =
+        digits == "0" && std::string_view("xXoObB").find(next) != std::string_view::npos;
+    if (next == '_' || has_base) unsupported(origin_, line_, "number '" + digits + next + "'");
+    int64_t integer = 0;
+    double number = 0;
+    const auto read = n_float > 0
+                          ? std::from_chars(digits.data(), digits.data() + digits.size(), number)
+                          : std::from_chars(digits.data(), digits.data() + digits.size(), integer);
     if (read.ec != std::errc())
       unsupported(origin_, line_, "number '" + digits.substr(0, 40) + "'");
-    if (digits[0] == '0' && value != 0) fail("number '" + digits.substr(0, 40) + "' starts with 0");
-    add(TokenKind::kInteger, digits);
-    tokens_.back().integer = value;
-    skip(n_digits);
+    if (n_float == 0 && digits[0] == '0' && integer != 0) {
+      fail("number '" + digits.substr(0, 40) + "' starts with 0");
+    }
+    add(n_float > 0 ? TokenKind::kFloat : TokenKind::kInteger, digits);
+    tokens_.back().integer = integer;
+    tokens_.back().number = number;
+    skip(n_bytes);
   }
 
   void lex_string(char quote) {
@@ -191,7 +268,7 @@ class Lexer {
   }
 
   void add(TokenKind kind, std::string text) {
-    tokens_.push_back({kind, std::move(text), 0, line_});
+    tokens_.push_back({kind, std::move(text), 0, 0, line_});
   }
   void add_text(std::string_view text) {
     if (!text.empty()) add(TokenKind::kText, std::string(text));
@@ -208,6 +285,7 @@ class Lexer {
   const std::string& origin_;
   int line_ = 1;
   bool is_line_start_ = true;  // whether the text after the last tag begins a line
+  std::string open_;           // the brackets that are open in the tag
   std::vector<Token> tokens_;
 };
 

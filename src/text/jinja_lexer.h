@@ -18,6 +18,7 @@ enum class TokenKind {
   kName,
   kString,  // text: the value, escapes resolved
   kInteger,
+  kFloat,
   kOperator,
   kEnd,
 };
@@ -25,8 +26,9 @@ enum class TokenKind {
 struct Token {
   TokenKind kind;
   std::string text;
-  int64_t integer;
-  int line;  // from 1
+  int64_t integer;  // of kInteger
+  double number;    // of kFloat
+  int line;         // from 1
 };
 
 // The tokens of `source`, kEnd last. Throws Error{kCorruptFile} or Error{kUnsupportedModel} with

@@ -66,17 +66,135 @@ TEST(JinjaLimits, BoundTheDepthOfComputedLists) {
 }
 
 TEST(JinjaLimits, BoundTheNestingOfEverythingThatNests) {
-  constexpr int kDeep = 100'000;
+  constexpr int kDeep = 50'000;
+  const auto between = [](const std::string& open, const std::string& close) {
+    return "{{ " + repeated(open, kDeep) + "1" + repeated(close, kDeep) + " }}";
+  };
   for (const std::string& source :
-       {"{{ " + repeated("(", kDeep) + " }}", "{{ " + repeated("[", kDeep) + " }}",
-        "{{ " + repeated("not ", kDeep) + "1 }}", "{{ " + repeated("-", kDeep) + "1 }}",
-        "{{ 1" + repeated("+1", kDeep) + " }}", "{{ 1" + repeated("|d", kDeep) + " }}",
-        "{{ a" + repeated(".a", kDeep) + " }}", "{{ 1" + repeated(" and 1", kDeep) + " }}",
-        "{{ 1" + repeated(" is none", kDeep) + " }}", repeated("{% if 1 %}", kDeep),
-        repeated("{% for a in a %}", kDeep / 2)}) {
+       {between("(", ")"),
+        between("[", "]"),
+        between("not ", ""),
+        between("-", ""),
+        between("", "+1"),
+        between("", "|d"),
+        between("", ".a"),
+        between("", " and 1"),
+        between("(", " is none)"),
+        between("{1:", "}"),
+        between("1 if 1 else ", ""),
+        between("", " if 1"),
+        between("", "*1"),
+        between("", "**1"),
+        between("", "[1:]"),
+        between("", "()"),
+        between("f(", ")"),
+        between("f(a=", ")"),
+        between("x[", "]"),
+        between("1,(", ")"),
+        "{% set " + repeated("(", kDeep) + "a" + repeated(")", kDeep) + " = 1 %}",
+        repeated("{% if 1 %}", kDeep),
+        repeated("{% for a in a %}", kDeep / 2),
+        repeated("{% macro f() %}", kDeep),
+        repeated("{% set x %}", kDeep)}) {
     EXPECT_NE(outcome(source, {}).find("deeper than 128 is not supported"), std::string::npos)
-        << source.substr(0, 20);
+        << source.substr(0, 20) << outcome(source, {});
   }
+}
+
+// Templates that want too much of something, and what of.
+const std::string kRecursive = "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}";
+const std::string kMutual =
+    "{% macro f() %}{{ g() }}{% endmacro %}{% macro g() %}{{ f() }}{% endmacro %}{{ f() }}";
+const std::string kTenMillion = "{% set s = 'ab' * 5000000 %}";
+const std::vector<std::pair<std::string, std::string>> kTooMuch = {
+    {kRecursive, "calls itself deeper than 400 levels"},
+    {kMutual, "calls itself deeper than 400 levels"},
+    {"{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}", "deeper than 400 levels"},
+    {"{% macro f() %}{% if 0 %}{{ caller() }}{% endif %}{% call f() %}{% endcall %}{% endmacro "
+     "%}{{ "
+     "f() }}",
+     "deeper than 400"},
+    {"{% macro f() %}{{ caller() }}{{ f() }}{% endmacro %}{% call f() %}{% call f() %}{% endcall "
+     "%}{% endcall %}",
+     "a call of undefined"},
+    {"{{ range(100001) | list }}", "a range of more than 100000 elements"},
+    {"{{ range(0, 9223372036854775807, 9) | list }}", "a range of more than 100000 elements"},
+    {"{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}",
+     "the template needs more than"},
+    {"{% for a in range(100000) %}{{ 'x' * 1000 }}{% endfor %}", "bytes of output"},
+    {"{{ 'x' * 9223372036854775807 }}", "bytes of computed values"},
+    {"{{ [1] * 9223372036854775807 }}", "bytes of computed values"},
+    {"{{ 'ab' * 200000000 }}", "bytes of computed values"},
+    {"{{ (1, 2) * 100000000 }}", "bytes of computed values"},
+    {"{% set n = namespace(s='ab') %}{% for i in range(100) %}{% set n.s = n.s + n.s %}{% endfor "
+     "%}",
+     "bytes of computed values"},
+    {"{% set n = namespace(s='ab') %}{% for i in range(100) %}{% set n.s = n.s ~ n.s %}{% endfor "
+     "%}",
+     "bytes of computed values"},
+    {"{% set n = namespace(s='ab') %}{% for i in range(100) %}{% set n.s = n.s.replace('', n.s) "
+     "%}{% endfor %}",
+     "bytes of computed values"},
+    {"{% set n = namespace(s='ab') %}{% for i in range(99) %}{% set n.s = n.s | join(n.s) %}{% "
+     "endfor %}",
+     "bytes of computed values"},
+    {"{% set n = namespace(l=[1]) %}{% for i in range(100) %}{% set n.l = n.l + n.l %}{% endfor "
+     "%}",
+     "bytes of computed values"},
+    {"{% set n = namespace(l=[]) %}{% for i in range(99) %}{% set n.l = [n.l, n.l] %}{% endfor "
+     "%}",
+     "lists nested deeper than 64"},
+    {"{% set n = namespace(l=[]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor "
+     "%}{{ n.l | tojson }}",
+     "steps"},
+    {"{% set n = namespace(l={}) %}{% for i in range(60) %}{% set n.l = {'a': n.l, 'b': n.l} "
+     "%}{% "
+     "endfor %}{{ n.l == n.l | tojson }}",
+     "the template needs more than"},
+    {"{% set n = namespace(l=1) %}{% for i in range(60) %}{% set n.l = (n.l, n.l) %}{% endfor "
+     "%}{{ n.l < n.l }}",
+     "steps"},
+    {"{{ 'a' | center(9223372036854775807) }}", "bytes of computed values"},
+    {"{{ 'a\nb' | indent(9223372036854775807) }}", "bytes of computed values"},
+    {"{{ [1] | tojson(indent=9223372036854775807) }}", "bytes of computed values"},
+    {"{{ [1] | batch(9223372036854775807, 'x') | list }}", "bytes of computed values"},
+    {"{{ [1] | slice(9223372036854775807) | list }}", "bytes of computed values"},
+    {"{{ range(100000) | unique | list }}", "steps"},
+    {"{% set l = range(100000) | list %}{% for x in l %}{{ x in l }}{% endfor %}", "steps"},
+    {kTenMillion + "{{ s | list | length }}", "bytes of computed values"},
+    {kTenMillion + "{% for i in range(1000) %}{{ s.find('c') }}{% endfor %}", "steps"},
+    {kTenMillion + "{% for i in range(100000) %}{{ s[i] }}{% endfor %}", "steps"},
+    {kTenMillion + "{% for i in range(100000) %}{{ s | length }}{% endfor %}", "steps"},
+    {kTenMillion + "{% for i in range(100000) %}{{ s.strip('xyz') | length }}{% endfor %}",
+     "the template needs more than"},
+    {kTenMillion + "{{ s.split('a') | length }}", "bytes of computed values"},
+    {"{{ 10 ** 9223372036854775807 }}", "an integer beyond 64 bits"},
+    {"{% set a = 1 %}" + repeated("{% set a = a ~ a %}", 64), "bytes of computed values"},
+};
+
+// Each must end soon.
+TEST(JinjaLimits, EndEveryTemplateThatWantsTooMuch) {
+  const Limits limits{.steps_max = 4'000'000,
+                      .output_bytes_max = size_t{16} << 20,
+                      .made_bytes_max = size_t{64} << 20};
+  for (const auto& [source, words] : kTooMuch) {
+    const std::string end = outcome(source, limits);
+    EXPECT_NE(end.find(words), std::string::npos) << source << " ends in: " << end;
+  }
+}
+
+TEST(JinjaLimits, BoundTheDepthOfCalls) {
+  const std::string source =
+      "{% macro f(n) %}{% if n > 0 %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(9) }}";
+  EXPECT_EQ(outcome(source, {.depth_max = 100}), "");
+  EXPECT_EQ(outcome(source, {.depth_max = 30}),
+            "t:1: the template calls itself deeper than 30 levels");
+}
+
+TEST(JinjaLimits, BoundRanges) {
+  EXPECT_EQ(outcome("{{ range(10) | length }}", {.range_max = 10}), "");
+  EXPECT_EQ(outcome("{{ range(11) | length }}", {.range_max = 10}),
+            "t:1: a range of more than 10 elements");
 }
 
 TEST(JinjaLimits, AllowLongChainsThatDoNotNest) {

@@ -108,28 +108,29 @@ void append_hex(std::string& out, char32_t value) {
     out.push_back("0123456789abcdef"[value >> 4 * i & 0xF]);
 }
 
-// Folding gives several characters exactly where a full case mapping may.
-bool has_simple_case(char32_t value) {
-  constexpr char32_t kSigma = 0x3A3;  // lower case depends on its place in the word
-  std::array<utf8proc_int32_t, 4> folded{};
-  int boundary = 0;
-  const auto n_folded = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(value), folded.data(),
-                                                static_cast<utf8proc_ssize_t>(folded.size()),
-                                                UTF8PROC_CASEFOLD, &boundary);
-  return n_folded == 1 && value != kSigma;
+// One character of a repr between `quote`s.
+void append_repr(std::string& out, std::string_view character, char quote) {
+  struct ShortEscape {
+    char32_t value;
+    std::string_view spelling;
+  };
+  constexpr std::array kShortEscapes = {ShortEscape{U'\n', "\\n"}, ShortEscape{U'\r', "\\r"},
+                                        ShortEscape{U'\t', "\\t"}, ShortEscape{U'\\', "\\\\"}};
+  const char32_t value = first_code_point(character).value;
+  for (const ShortEscape& escape : kShortEscapes) {
+    if (escape.value != value) continue;
+    out += escape.spelling;
+    return;
+  }
+  if (!is_printable(value)) return append_hex(out, value);
+  if (character[0] == quote) out.push_back('\\');
+  out += character;
 }
 
-std::optional<std::string> map_case(std::string_view text,
-                                    utf8proc_int32_t (*map)(utf8proc_int32_t)) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint c = first_code_point(text);
-    if (!has_simple_case(c.value)) return std::nullopt;
-    append_utf8(out, static_cast<char32_t>(map(static_cast<utf8proc_int32_t>(c.value))));
-    text.remove_prefix(static_cast<size_t>(c.n_bytes));
-  }
-  return out;
+// Where str.splitlines ends a line.
+constexpr bool is_line_end(char32_t value) {
+  return (value >= U'\n' && value <= U'\r') || (value >= 0x1C && value <= 0x1E) || value == 0x85 ||
+         value == 0x2028 || value == 0x2029;
 }
 
 // The bytes at the front (or back) of `text` whose characters are to go.
@@ -205,39 +206,55 @@ std::optional<std::string_view> code_point_at(std::string_view text, int64_t pos
   return std::nullopt;
 }
 
-std::string repr(std::string_view text) {
-  const bool has_single = text.find('\'') != std::string_view::npos;
-  const bool has_double = text.find('"') != std::string_view::npos;
-  const char quote = has_single && !has_double ? '"' : '\'';
-  std::string out(1, quote);
-  while (!text.empty()) {
-    const CodePoint c = first_code_point(text);
-    const std::string_view character = text.substr(0, static_cast<size_t>(c.n_bytes));
-    text.remove_prefix(character.size());
-    switch (c.value) {
-      case U'\n':
-        out += "\\n";
-        break;
-      case U'\r':
-        out += "\\r";
-        break;
-      case U'\t':
-        out += "\\t";
-        break;
-      default:
-        if (!is_printable(c.value)) {
-          append_hex(out, c.value);
-          break;
-        }
-        if (c.value == U'\\' || character[0] == quote) out.push_back('\\');
-        out += character;
-    }
+size_t byte_offset(std::string_view text, size_t position) {
+  size_t at = 0;
+  while (position-- > 0) at += static_cast<size_t>(first_code_point(text.substr(at)).n_bytes);
+  return at;
+}
+
+std::vector<size_t> code_point_offsets(std::string_view text) {
+  std::vector<size_t> offsets;
+  for (size_t at = 0; at < text.size();) {
+    offsets.push_back(at);
+    at += static_cast<size_t>(first_code_point(text.substr(at)).n_bytes);
   }
-  out.push_back(quote);
+  offsets.push_back(text.size());
+  return offsets;
+}
+
+Text repr(const Text& text) {
+  const bool has_single = text.bytes().find('\'') != std::string::npos;
+  const bool has_double = text.bytes().find('"') != std::string::npos;
+  const char quote = has_single && !has_double ? '"' : '\'';
+  Text out(std::string(1, quote));
+  text.visit_runs([&](std::string_view bytes, Origin origin) {
+    std::string escaped;
+    while (!bytes.empty()) {
+      const CodePoint c = first_code_point(bytes);
+      append_repr(escaped, bytes.substr(0, static_cast<size_t>(c.n_bytes)), quote);
+      bytes.remove_prefix(static_cast<size_t>(c.n_bytes));
+    }
+    out.append(escaped, origin);
+  });
+  out.append(std::string_view(&quote, 1), Origin::kTemplate);
   return out;
 }
 
-std::optional<std::string> upper(std::string_view text) { return map_case(text, utf8proc_toupper); }
-std::optional<std::string> lower(std::string_view text) { return map_case(text, utf8proc_tolower); }
+std::vector<std::string_view> lines_of(std::string_view text, bool keeps_ends) {
+  std::vector<std::string_view> lines;
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = first_code_point(text.substr(at));
+    size_t end = at + static_cast<size_t>(c.n_bytes);
+    if (is_line_end(c.value)) {
+      if (c.value == U'\r' && text.substr(end).starts_with('\n')) ++end;
+      lines.push_back(text.substr(begin, (keeps_ends ? end : at) - begin));
+      begin = end;
+    }
+    at = end;
+  }
+  if (begin < text.size()) lines.push_back(text.substr(begin));
+  return lines;
+}
 
 }  // namespace slip::jinja

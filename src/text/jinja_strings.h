@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "text/jinja_text.h"
 
 namespace slip::jinja {
 
@@ -28,12 +31,15 @@ size_t n_code_points(std::string_view text);
 // The character at `position`, counted from the end if negative; nothing outside of the text.
 std::optional<std::string_view> code_point_at(std::string_view text, int64_t position);
 
-// How Python shows a string inside a list: quoted and escaped.
-std::string repr(std::string_view text);
+// Where the `position`-th character begins, at most n_code_points(text).
+size_t byte_offset(std::string_view text, size_t position);
+// Where each character begins, and the end.
+std::vector<size_t> code_point_offsets(std::string_view text);
 
-// Python's upper and lower for characters whose other case is one character, whatever stands around
-// it; nothing if one is not (sharp s, final sigma).
-std::optional<std::string> upper(std::string_view text);
-std::optional<std::string> lower(std::string_view text);
+// How Python shows a string inside a list: quoted and escaped.
+Text repr(const Text& text);
+
+// str.splitlines, line ends kept or not.
+std::vector<std::string_view> lines_of(std::string_view text, bool keeps_ends);
 
 }  // namespace slip::jinja

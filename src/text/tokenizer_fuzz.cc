@@ -10,14 +10,16 @@
 
 #include "base/error.h"
 #include "text/byte_symbols.h"
+#include "text/normalize.h"
+#include "text/splitter.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
 namespace slip {
 namespace {
 
-// All bytes, a few merges, an added token of each kind, and a regular expression like the real
-// ones.
+// All bytes, a few merges, added tokens with and without flags, and a regular expression like the
+// real ones.
 std::string small_tokenizer_json() {
   nlohmann::json vocab;
   for (int byte = 0; byte < 256; ++byte)
@@ -36,15 +38,28 @@ std::string small_tokenizer_json() {
       {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}}},
       {"decoder", {{"type", "ByteLevel"}}},
       {"added_tokens",
-       {{{"id", 300}, {"content", "<x>"}, {"special", true}},
-        {{"id", 301}, {"content", "<y>"}, {"normalized", true}}}}};
+       {{{"id", 259}, {"content", "<x>"}, {"special", true}},
+        {{"id", 260}, {"content", "<y>"}, {"normalized", true}},
+        {{"id", 261}, {"content", "<z>"}, {"single_word", true}}}}};
   return file.dump();
 }
 
 void parse_as_file(std::string_view bytes) {
   try {
     const Tokenizer tokenizer = Tokenizer::parse(bytes, "fuzz");
-    tokenizer.encode("some text <x> \u00E9 1234\n\n", AddedTokens::kMatch);
+    tokenizer.encode("some text <x> \u00E9 1234\n\n", AddedTokens::kMatch, Frame::kFromFile);
+  } catch (const Error&) {
+    // The promise: this and nothing else.
+  }
+}
+
+void parse_as_pattern(std::string_view bytes) {
+  try {
+    const Splitter splitter({.pattern = repair_utf8(bytes)}, "fuzz");
+    Splitter::Scratch scratch;
+    Splitter::Pieces pieces = splitter.cut("some text <x> \u00E9 1234\n\n", scratch);
+    while (pieces.next()) {
+    }
   } catch (const Error&) {
     // The promise: this and nothing else.
   }
@@ -56,7 +71,11 @@ void encode_as_text(std::string_view bytes) {
   for (const AddedTokens mode : {AddedTokens::kMatch, AddedTokens::kIgnore}) {
     if (tokenizer.decode(tokenizer.encode(bytes, mode), false) != wanted) std::abort();
   }
-  nfc(wanted);
+  for (const NormalForm form :
+       {NormalForm::kNfc, NormalForm::kNfd, NormalForm::kNfkc, NormalForm::kNfkd}) {
+    const std::string normal = normalize(wanted, form);
+    if (normalize(normal, form) != normal) std::abort();
+  }
 }
 
 }  // namespace
@@ -65,6 +84,7 @@ void encode_as_text(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   slip::parse_as_file(bytes);
+  slip::parse_as_pattern(bytes);
   slip::encode_as_text(bytes);
   return 0;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
-#include <vector>
 
 #include <utf8proc.h>
 
@@ -11,8 +9,6 @@
 
 namespace slip {
 namespace {
-
-bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 // The first byte of a character: how many follow, and the range of the one that follows directly.
 struct Lead {
@@ -26,60 +22,6 @@ constexpr std::array kLeads = {
     Lead{0xEE, 0xEF, 2, 0x80, 0xBF}, Lead{0xF0, 0xF0, 3, 0x90, 0xBF},
     Lead{0xF1, 0xF3, 3, 0x80, 0xBF}, Lead{0xF4, 0xF4, 3, 0x80, 0x8F},
 };
-
-struct Mark {
-  utf8proc_int32_t value;
-  int combining_class;
-};
-
-void append_decomposed(std::vector<Mark>& out, char32_t value) {
-  std::array<utf8proc_int32_t, 8> parts;  // the longest canonical decomposition has 4
-  int boundary = 0;
-  const auto n_parts = utf8proc_decompose_char(
-      static_cast<utf8proc_int32_t>(value), parts.data(),
-      static_cast<utf8proc_ssize_t>(parts.size()),
-      static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), &boundary);
-  SLIP_CHECK(n_parts >= 0 && n_parts <= static_cast<utf8proc_ssize_t>(parts.size()));
-  for (const auto part : std::span(parts).first(static_cast<size_t>(n_parts))) {
-    out.push_back({part, utf8proc_get_property(part)->combining_class});
-  }
-}
-
-// Canonical order: every run of combining marks sorted by class. utf8proc's own reordering is
-// quadratic in the length of a run, which a hostile text can make as long as itself.
-void sort_marks(std::vector<Mark>& marks) {
-  for (auto run = marks.begin(); run != marks.end();) {
-    if (run->combining_class == 0) {
-      ++run;
-      continue;
-    }
-    const auto end =
-        std::find_if(run, marks.end(), [](const Mark& m) { return m.combining_class == 0; });
-    std::stable_sort(run, end, [](const Mark& a, const Mark& b) {
-      return a.combining_class < b.combining_class;
-    });
-    run = end;
-  }
-}
-
-void append_nfc(std::string& out, std::string_view text) {
-  std::vector<Mark> marks;
-  while (!text.empty()) {
-    const CodePoint c = first_code_point(text);
-    append_decomposed(marks, c.value);
-    text.remove_prefix(static_cast<size_t>(c.n_bytes));
-  }
-  sort_marks(marks);
-  std::vector<utf8proc_int32_t> values;
-  values.reserve(marks.size());
-  for (const Mark& mark : marks) values.push_back(mark.value);
-  const auto n_values =
-      utf8proc_normalize_utf32(values.data(), static_cast<utf8proc_ssize_t>(values.size()),
-                               static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  SLIP_CHECK(n_values >= 0);
-  for (size_t i = 0; i < static_cast<size_t>(n_values); ++i)
-    append_utf8(out, static_cast<char32_t>(values[i]));
-}
 
 }  // namespace
 
@@ -179,22 +121,28 @@ bool is_python_space(char32_t value) {
   return (value >= 0x1C && value <= 0x1F) || is_white_space(value);
 }
 
-std::string nfc(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  // No character composes with a following ASCII character, so the text may be cut in front of
-  // each; and an ASCII character is only touched by what follows it.
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && is_ascii(text[end])) ++end;
-    const size_t n_kept = end - i - (end > i && end < text.size() ? 1 : 0);
-    out.append(text.substr(i, n_kept));
-    i += n_kept;
-    while (end < text.size() && !is_ascii(text[end])) ++end;
-    append_nfc(out, text.substr(i, end - i));
-    i = end;
+bool is_word(char32_t value) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(value))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_PC:
+      return true;
+    case UTF8PROC_CATEGORY_CF:
+      return value == 0x200C || value == 0x200D;  // Join_Control
+    case UTF8PROC_CATEGORY_SO:  // letters in circles and squares, which are Other_Alphabetic
+      return (value >= 0x24B6 && value <= 0x24E9) || (value >= 0x1F130 && value <= 0x1F149) ||
+             (value >= 0x1F150 && value <= 0x1F169) || (value >= 0x1F170 && value <= 0x1F189);
+    default:
+      return false;
   }
-  return out;
 }
 
 }  // namespace slip

@@ -9,6 +9,8 @@ namespace slip {
 
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
+constexpr bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
 struct CodePoint {
   char32_t value;
   int n_bytes;  // 1..4
@@ -50,7 +52,8 @@ bool is_white_space(char32_t value);
 // What Python's str.strip removes: White_Space and the separators U+001C..U+001F.
 bool is_python_space(char32_t value);
 
-// Normalization form C of valid UTF-8. Linear but for sorting runs of combining marks.
-std::string nfc(std::string_view text);
+// What \w means to tokenizers: Alphabetic, marks, decimal digits, connectors and the two joiners
+// (Unicode Technical Standard 18, annex C).
+bool is_word(char32_t value);
 
 }  // namespace slip

@@ -31,18 +31,6 @@ TEST(RepairUtf8, ReplacesEachMaximalSubpart) {
   for (const Repair& test : cases) EXPECT_EQ(repair_utf8(test.bytes), test.wanted);
 }
 
-TEST(Nfc, ComposesAndOrdersMarks) {
-  EXPECT_EQ(nfc("e\u0301 plain A\u030A"), "\u00E9 plain \u00C5");
-  EXPECT_EQ(nfc("q\u0307\u0323"), "q\u0323\u0307");
-  EXPECT_EQ(nfc("\u1112\u1161\u11AB"), "\uD55C");
-  EXPECT_EQ(nfc("\u212B\u0958"), "\u00C5\u0915\u093C");  // singleton; composition exclusion
-}
-
-TEST(Nfc, LeavesAsciiAlone) {
-  EXPECT_EQ(nfc("int main() {}\r\n"), "int main() {}\r\n");
-  EXPECT_EQ(nfc(""), "");
-}
-
 TEST(CodePoints, AreReadFromBothEnds) {
   const std::string text = "a\u00E9\u4E2D\U0001F600";
   EXPECT_EQ(first_code_point(std::string_view(text).substr(1)).value, U'\u00E9');
@@ -57,6 +45,18 @@ TEST(WhiteSpace, ExcludesTheVowelSeparatorAndForPythonIncludesSeparators) {
   EXPECT_FALSE(is_white_space(0x180E));
   EXPECT_FALSE(is_white_space(0x1C));
   EXPECT_TRUE(is_python_space(0x1C));
+}
+
+TEST(Words, HaveLettersMarksDigitsConnectorsAndJoiners) {
+  for (const char32_t c :
+       {U'a', U'\u00AA', U'\u4E2D', U'\u2167', U'\u0301', U'\u0903', U'\u20DD', U'5', U'\u0661',
+        U'_', U'\u203F', U'\u200C', U'\u200D', U'\u24B6', U'\U0001F170'}) {
+    EXPECT_TRUE(is_word(c)) << std::hex << static_cast<uint32_t>(c);
+  }
+  for (const char32_t c :
+       {U' ', U'.', U'<', U'\u00BD', U'\u00B2', U'\u200B', U'\u2460', U'\U0001F600', U'-'}) {
+    EXPECT_FALSE(is_word(c)) << std::hex << static_cast<uint32_t>(c);
+  }
 }
 
 }  // namespace
