@@ -157,6 +157,80 @@ const std::vector<Mistake> kMistakes = {
      {"compare", "--model", kModel, "--prompt", "x", "--reference", "no-such-file"},
      kNotFound,
      "no-such-file"},
+    {"UnknownCachedModel",
+     {"inspect", "no-such-org/no-such-model"},
+     kNotFound,
+     "models--no-such-org--no-such-model"},
+    {"InspectOfNothing", {"inspect"}, kInvalidArgument, "model"},
+    {"InspectBeyondTheModelsContext",
+     {"inspect", kModel, "--context", "1000000"},
+     kInvalidArgument,
+     "262144"},
+    {"ConvertWithoutBits",
+     {"convert", "--model", kModel, "--out", "x"},
+     kInvalidArgument,
+     "--bits"},
+    {"ConvertToFiveBits",
+     {"convert", "--model", kModel, "--out", "x", "--bits", "5"},
+     kInvalidArgument,
+     "5"},
+    {"ConvertWithAnOddGroup",
+     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--group-size", "48"},
+     kInvalidArgument,
+     "48"},
+    {"ConvertWithoutAPlace",
+     {"convert", "--model", kModel, "--bits", "4"},
+     kInvalidArgument,
+     "--out"},
+    {"ConvertOntoADevice",
+     {"convert", "--model", kModel, "--out", "/dev/full", "--bits", "4"},
+     kInvalidArgument,
+     "/dev/full"},
+    {"ConvertWhereNothingCanBeWritten",
+     {"convert", "--model", kModel, "--out", "/proc/x", "--bits", "4"},
+     kInvalidArgument,
+     "cannot be created"},
+    {"ConvertOntoTheSource",
+     {"convert", "--model", kModel, "--out", kModel, "--bits", "4"},
+     kInvalidArgument,
+     "empty folder"},
+    {"ConvertWithHalfAnOverride",
+     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--override", "*.mlp"},
+     kInvalidArgument,
+     "PATTERN=BITS"},
+    {"ConvertWithANegativeLimit",
+     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--max-kl", "-1"},
+     kInvalidArgument,
+     "-1"},
+    {"ConvertWithAgreementInPerCent",
+     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--min-agreement", "95"},
+     kInvalidArgument,
+     "95"},
+    {"ConvertWithoutItsText",
+     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--eval-file", "no-such-file"},
+     kNotFound,
+     "no-such-file"},
+    {"EvalWithoutAText", {"eval", "--model", kModel}, kInvalidArgument, "--file"},
+    {"EvalOfAMissingText",
+     {"eval", "--model", kModel, "--file", "no-such-file"},
+     kNotFound,
+     "no-such-file"},
+    {"EvalAgainstNothing",
+     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--against", "no/such/folder"},
+     kNotFound,
+     "no/such/folder"},
+    {"EvalAgainstUnknownKernels",
+     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--against-kernels", "mmx"},
+     kInvalidArgument,
+     "mmx"},
+    {"EvalInAWindowOfOne",
+     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--window", "1"},
+     kInvalidArgument,
+     "--window: found 1"},
+    {"EvalWithTooWideAStride",
+     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--window", "8", "--stride", "8"},
+     kInvalidArgument,
+     "--stride: found 8"},
 };
 
 class CommandLineMistake : public ::testing::TestWithParam<Mistake> {};
@@ -179,7 +253,7 @@ TEST(CommandLine, HelpNamesEveryCommand) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run({"--help"}), 0);
   const std::string help = ::testing::internal::GetCapturedStdout();
-  for (const char* command : {"generate", "compare", "logits"})
+  for (const char* command : {"generate", "compare", "logits", "inspect", "convert", "eval"})
     EXPECT_NE(help.find(command), std::string::npos) << command;
 }
 
@@ -196,7 +270,7 @@ TEST(CommandLine, RefusesChatWithoutATemplate) {
   const testing::TemporaryFolder folder;
   std::filesystem::copy(kModel, folder.path(), std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder.path() / "chat_template.jinja");
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "chat_template.jinja", [&] {
+  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "no chat template", [&] {
     run({"generate", "--model", folder.path().string(), "--chat", "--prompt", "x"});
   }));
 }

@@ -8,6 +8,9 @@ namespace slip {
 int run_generate(const GenerateOptions& options);
 int run_compare(const CompareOptions& options);
 int run_logits(const LogitsOptions& options);
+int run_inspect(const InspectOptions& options);
+int run_convert(const ConvertOptions& options);
+int run_eval(const EvalOptions& options);
 
 inline constexpr int kExitInterrupted = 130;  // as a shell reports Ctrl-C
 

@@ -8,6 +8,7 @@
 
 #include "app/answer.h"
 #include "app/commands.h"
+#include "app/draft_probe.h"
 #include "app/interrupt.h"
 #include "app/line_diff.h"
 #include "io/json_file.h"
@@ -25,20 +26,17 @@ struct Arm {
   std::vector<Answer> answers;
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// The run whose `figure` is in the middle. A whole run, since drafts chosen by measured time differ
+// from run to run: numbers of different runs would not add up.
+const SequenceStats& median_run(const Arm& arm, double (*figure)(const SequenceStats&)) {
+  std::vector<const SequenceStats*> runs;
+  for (const Answer& run : arm.answers) runs.push_back(&run.finish.stats);
+  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+  std::ranges::nth_element(runs, middle, {}, [&](const auto* stats) { return figure(*stats); });
+  return **middle;
 }
 
-double median_of(const Arm& arm, double (*figure)(const SequenceStats&)) {
-  std::vector<double> values;
-  for (const Answer& run : arm.answers) values.push_back(figure(run.finish.stats));
-  return median(values);
-}
-
-std::string describe_accepted(const Arm& arm) {
-  const SequenceStats& stats = arm.answers.front().finish.stats;
+std::string describe_accepted(const Arm& arm, const SequenceStats& stats) {
   std::string text;
   for (size_t i = 0; i < arm.drafting.chooser->sources().size(); ++i) {
     text += (text.empty() ? "" : ", ") + std::string(arm.drafting.chooser->sources()[i]->name()) +
@@ -51,19 +49,25 @@ void print_table(const Arm& plain, const Arm& drafted) {
   std::printf("\n%-18s %10s %10s %8s  %s\n", "", "tokens/s", "tok/step", "steps",
               "accepted by source");
   for (const Arm* arm : {&plain, &drafted}) {
+    const SequenceStats& stats = median_run(*arm, decode_tokens_per_second);
     std::printf("%-18s %10.0f %10.2f %8d  %s\n", arm->label.c_str(),
-                median_of(*arm, decode_tokens_per_second), median_of(*arm, tokens_per_step),
-                arm->answers.front().finish.stats.steps, describe_accepted(*arm).c_str());
+                decode_tokens_per_second(stats), tokens_per_step(stats), stats.steps,
+                describe_accepted(*arm, stats).c_str());
   }
-  const double gain =
-      median_of(drafted, decode_tokens_per_second) / median_of(plain, decode_tokens_per_second);
-  std::printf(
-      "\nDrafts made this answer %.2f times as fast (medians of %zu runs each, taken in turns).\n",
-      gain, plain.answers.size());
-  std::printf("Prompt: %d tokens, read at %.0f tokens/s. Answer: %d tokens.\n",
-              plain.answers.front().finish.stats.prompt_tokens,
-              median_of(plain, prefill_tokens_per_second),
-              plain.answers.front().finish.stats.completion_tokens);
+  const auto speed = [](const Arm& arm) {
+    return decode_tokens_per_second(median_run(arm, decode_tokens_per_second));
+  };
+  if (speed(plain) > 0 && speed(drafted) > 0) {
+    std::printf(
+        "\nDrafts made this answer %.2f times as fast (each line is the median of %zu runs, taken "
+        "in turns).\n",
+        speed(drafted) / speed(plain), plain.answers.size());
+  } else {
+    std::printf("\nThe answer is too short to be timed.\n");
+  }
+  const SequenceStats& read = median_run(plain, prefill_tokens_per_second);
+  std::printf("Prompt: %d tokens, read at %.0f tokens/s. Answer: %d tokens.\n", read.prompt_tokens,
+              prefill_tokens_per_second(read), read.completion_tokens);
 }
 
 // True when every run of both arms gave the same tokens.
@@ -100,7 +104,7 @@ void print_reference(const std::string& path, const std::string& text) {
   if (diff.is_equal()) return;
   print_lines("Expected, but not in the answer:", diff.missing);
   print_lines("In the answer, but not expected:", diff.extra);
-  std::printf("  These are mistakes of the model; drafts do not change a token of it.\n");
+  std::printf("  The model wrote it so: drafts do not change a token.\n");
 }
 
 }  // namespace
@@ -111,6 +115,7 @@ int run_compare(const CompareOptions& options) {
   if (!options.reference.empty()) read_text_file(options.reference);
   Arm drafted{.label = "--draft " + options.generate.draft.source,
               .drafting = make_drafting(options.generate.draft, *session.runner)};
+  if (drafted.drafting.runs_draft_head) warn_of_draft_head(session);
   Arm plain{.label = "plain decoding",
             .drafting = make_drafting({.source = "none"}, *session.runner)};
   GenerateRequest request{.prompt = read_prompt(session, options.generate.prompt),

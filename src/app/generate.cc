@@ -8,6 +8,7 @@
 
 #include "app/answer.h"
 #include "app/commands.h"
+#include "app/draft_probe.h"
 
 namespace slip {
 
@@ -25,6 +26,12 @@ nlohmann::ordered_json accepted_by_source(const Chooser& chooser, const Sequence
     result[std::string(chooser.sources()[i]->name())] = stats.accepted_by_source[i];
   }
   return result;
+}
+
+// Null where there is no first token.
+nlohmann::ordered_json time_to_first_token(const SequenceStats& stats) {
+  if (stats.completion_tokens == 0) return nullptr;
+  return stats.prefill_ms;
 }
 
 void print_json(const Answer& answer, const Chooser& chooser) {
@@ -45,7 +52,7 @@ void print_json(const Answer& answer, const Chooser& chooser) {
         {"accepted_by_source", accepted_by_source(chooser, stats)},
         {"prefill_tokens_per_second", prefill_tokens_per_second(stats)},
         {"decode_tokens_per_second", decode_tokens_per_second(stats)},
-        {"time_to_first_token_ms", stats.prefill_ms},
+        {"time_to_first_token_ms", time_to_first_token(stats)},
         {"state_bytes", stats.state_bytes},
         {"peak_rss_bytes", peak_rss_bytes()}}},
   };
@@ -54,6 +61,11 @@ void print_json(const Answer& answer, const Chooser& chooser) {
 
 void print_summary(const Answer& answer) {
   const SequenceStats& stats = answer.finish.stats;
+  if (stats.completion_tokens == 0) {
+    std::fprintf(stderr, "\n[%s] before the first token, prompt %d tokens\n",
+                 std::string(name(answer.finish.reason)).c_str(), stats.prompt_tokens);
+    return;
+  }
   std::fprintf(
       stderr,
       "\n[%s] prompt %d tokens at %.0f/s, answer %d tokens at %.0f/s, %.2f tokens per step\n",
@@ -67,6 +79,7 @@ void print_summary(const Answer& answer) {
 int run_generate(const GenerateOptions& options) {
   const ModelSession session = load_session(options.model);
   const Drafting drafting = make_drafting(options.draft, *session.runner);
+  if (drafting.runs_draft_head) warn_of_draft_head(session);
   GenerateRequest request{.prompt = read_prompt(session, options.prompt),
                           .stop_ids = session.stop_ids,
                           .seed = options.seed};

@@ -10,7 +10,7 @@
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "app/model_session.h"
-#include "backend/split_rule.h"
+#include "app/token_reader.h"
 #include "base/error.h"
 #include "io/json_file.h"
 #include "io/safetensors.h"
@@ -42,94 +42,6 @@ std::vector<TokenId> parse_tokens(const std::string& text, const std::string& or
     throw Error(ErrorCode::kInvalidArgument, origin + ": found no token, wanted at least one");
   return tokens;
 }
-
-// Runs given tokens through one state. Unlike an engine it knows what comes, so nothing depends on
-// what the model would have said.
-class TokenReader {
- public:
-  TokenReader(Runner& runner, std::vector<TokenId> tokens, bool with_draft_head)
-      : runner_(runner),
-        tokens_(std::move(tokens)),
-        state_(*runner.open({.keeps_draft_history = with_draft_head})) {
-    // The draft head looks one token past the last one.
-    const auto n = static_cast<int32_t>(tokens_.size());
-    const int32_t n_reserved = n + (with_draft_head ? 1 : 0);
-    if (!runner.reserve(state_, n_reserved)) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "--context: found " + std::to_string(runner.info().context_tokens_max) +
-                      ", wanted at least " + std::to_string(n_reserved) + " for these tokens");
-    }
-  }
-
-  int32_t position() const { return position_; }
-
-  // Commits tokens up to `end` without asking for logits.
-  void skip_to(int32_t end) {
-    while (position_ < end && !is_interrupted()) {
-      const int32_t n_rows = rows_to(end, runner_.info().batch_rows_max);
-      run({.state = state_,
-           .position = position_,
-           .n_rows = n_rows,
-           .n_certain = n_rows,
-           .wants_next = false});
-    }
-  }
-
-  // One verify segment of at most n_rows rows: appends the logits of each to `logits`, commits all
-  // of them.
-  void verify(int32_t n_rows, std::vector<float>& logits) {
-    n_rows = rows_to(static_cast<int32_t>(tokens_.size()), n_rows);
-    const int32_t end = position_ + n_rows;
-    const Batch batch =
-        make_batch({.state = state_, .position = position_, .n_rows = n_rows, .n_certain = 1});
-    runner_.forward(batch);
-    for (int32_t row = 0; row < n_rows; ++row) runner_.read_logits(row, grow(logits));
-    commit();
-    skip_to(end);  // rows that the model would not have said itself run once more, as certain ones
-  }
-
-  // The draft head's logits for the entry of the last token, given the one that follows.
-  void draft(std::vector<float>& logits) {
-    TokenId drafted{};
-    const DraftRequest request{
-        .state = state_, .pending = tokens_[static_cast<size_t>(position_)], .out = {&drafted, 1}};
-    runner_.draft({&request, 1});
-    runner_.read_draft_logits(0, grow(logits));
-  }
-
- private:
-  int32_t rows_to(int32_t end, int32_t n_rows_max) const {
-    return std::min(
-        {end - position_, n_rows_max, rows_until_split_change(position_, runner_.info().n_splits)});
-  }
-
-  Batch make_batch(const Segment& segment) const {
-    const auto begin = tokens_.begin() + segment.position;
-    return {.tokens = {begin, begin + segment.n_rows}, .segments = {segment}};
-  }
-
-  void run(const Segment& segment) {
-    runner_.forward(make_batch(segment));
-    commit();
-  }
-
-  void commit() {
-    Verdict verdict;
-    runner_.accept({&verdict, 1});
-    position_ = runner_.state_info(state_).n_committed;
-  }
-
-  std::span<float> grow(std::vector<float>& logits) const {
-    const auto vocab_size = static_cast<size_t>(runner_.info().vocab_size);
-    logits.resize(logits.size() + vocab_size);
-    return std::span(logits).last(vocab_size);
-  }
-
-  Runner& runner_;
-  std::vector<TokenId> tokens_;
-  StateId state_;
-  int32_t position_ = 0;
-};
 
 TensorView matrix_view(const std::vector<float>& values, int32_t n_columns) {
   const auto n_rows = static_cast<int64_t>(values.size()) / n_columns;

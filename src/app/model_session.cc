@@ -1,6 +1,9 @@
 #include "app/model_session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
 
 #include "app/backends.h"
 #include "base/error.h"
@@ -10,19 +13,6 @@
 namespace slip {
 
 namespace {
-
-Tokenizer load_tokenizer(const ModelFile& file) {
-  const std::filesystem::path path = file.tokenizer_json();
-  if (path.empty())
-    throw Error(ErrorCode::kNotFound, file.folder().string() + ": tokenizer.json is missing");
-  return Tokenizer::parse(read_text_file(path), path.string());
-}
-
-std::optional<ChatTemplate> load_chat_template(const ModelFile& file) {
-  const std::filesystem::path path = file.chat_template();
-  if (path.empty()) return std::nullopt;
-  return ChatTemplate::parse(read_text_file(path), path.string());
-}
 
 // The ids under `key`: one number or a list of them; nothing where the key is absent or null.
 void append_ids(const nlohmann::json& config, const std::string& origin, int32_t vocab_size,
@@ -59,8 +49,58 @@ std::vector<TokenId> load_stop_ids(const ModelFile& file, int32_t vocab_size) {
   return ids;
 }
 
+// The template of an older folder: a text, or a list of named ones of which "default" is meant.
+std::optional<std::string> embedded_template(const nlohmann::json& config,
+                                             const std::string& origin) {
+  const nlohmann::json found =
+      config.is_object() ? config.value("chat_template", nlohmann::json()) : nlohmann::json();
+  if (found.is_null()) return std::nullopt;
+  if (found.is_string()) return found.get<std::string>();
+  if (found.is_array()) {
+    for (const nlohmann::json& entry : found) {
+      const bool is_meant = entry.is_object() && entry.value("name", nlohmann::json()) == "default";
+      if (is_meant && entry.contains("template") && entry["template"].is_string())
+        return entry["template"].get<std::string>();
+    }
+  }
+  throw Error(ErrorCode::kCorruptFile, origin +
+                                           ": chat_template: found neither a text nor a list "
+                                           "with a template named \"default\"");
+}
+
+// The special tokens that templates print by name; a model without the file has none.
+nlohmann::ordered_json load_template_variables(const ModelFile& file) {
+  const std::filesystem::path path = file.folder() / "tokenizer_config.json";
+  if (!std::filesystem::exists(path)) return nlohmann::ordered_json::object();
+  return special_token_variables(parse_json(read_text_file(path), path.string()));
+}
+
+// What the clock on the wall shows, for templates that print the date.
+std::chrono::local_seconds wall_clock() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return std::chrono::local_seconds(std::chrono::seconds(now + local.tm_gmtoff));
+}
+
+std::string read_standard_input() {
+  std::string text;
+  char part[1 << 16];
+  while (const size_t n = std::fread(part, 1, sizeof part, stdin)) {
+    text.append(part, n);
+    if (text.size() > kJsonFileBytesMax) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "--prompt-file -: found more than " + std::to_string(kJsonFileBytesMax) +
+                      " bytes on the standard input, wanted at most that");
+    }
+  }
+  return text;
+}
+
 std::string read_prompt_text(const PromptOptions& options) {
-  std::string text = options.file.empty() ? options.text : read_text_file(options.file);
+  std::string text = options.file.empty()  ? options.text
+                     : options.file == "-" ? read_standard_input()
+                                           : read_text_file(options.file);
   if (text.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 options.file.empty()
@@ -71,6 +111,24 @@ std::string read_prompt_text(const PromptOptions& options) {
 }
 
 }  // namespace
+
+Tokenizer load_tokenizer(const ModelFile& file) {
+  const std::filesystem::path path = file.tokenizer_json();
+  if (path.empty())
+    throw Error(ErrorCode::kNotFound, file.folder().string() + ": tokenizer.json is missing");
+  return Tokenizer::parse(read_text_file(path), path.string());
+}
+
+std::optional<ChatTemplate> load_chat_template(const ModelFile& file) {
+  const std::filesystem::path path = file.chat_template();
+  if (!path.empty()) return ChatTemplate::parse(read_text_file(path), path.string());
+  const std::filesystem::path config = file.folder() / "tokenizer_config.json";
+  if (!std::filesystem::exists(config)) return std::nullopt;
+  const std::optional<std::string> jinja =
+      embedded_template(parse_json(read_text_file(config), config.string()), config.string());
+  if (!jinja) return std::nullopt;
+  return ChatTemplate::parse(*jinja, config.string() + ": chat_template");
+}
 
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& options) {
   RunnerOptions runner{.n_threads = options.n_threads,
@@ -105,17 +163,32 @@ ModelSession load_session(const ModelOptions& options) {
           std::move(runner)};
 }
 
+namespace {
+
+// The user's text as one message. What it spells never becomes a control token: the template alone
+// is trusted with those.
+std::vector<TokenId> encode_chat(const ModelSession& session, std::string text) {
+  if (!session.chat_template) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--chat: " + session.file.folder().string() +
+                    " has no chat template, neither chat_template.jinja nor one in "
+                    "tokenizer_config.json; leave --chat out");
+  }
+  const ChatMessage message{.role = "user", .content = std::move(text)};
+  Conversation conversation = to_conversation({&message, 1}, true);
+  conversation.variables = load_template_variables(session.file);
+  conversation.now = wall_clock();
+  const Prompt prompt = session.chat_template->render(conversation);
+  return session.tokenizer.encode(prompt.text, prompt.untrusted);
+}
+
+}  // namespace
+
 std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOptions& options) {
   std::string text = read_prompt_text(options);
-  if (options.is_chat) {
-    if (!session.chat_template) {
-      throw Error(ErrorCode::kInvalidArgument, "--chat: " + session.file.folder().string() +
-                                                   " has no chat_template.jinja; leave --chat out");
-    }
-    const ChatMessage message{.role = "user", .content = std::move(text)};
-    text = session.chat_template->render({&message, 1}, true);
-  }
-  std::vector<TokenId> tokens = session.tokenizer.encode(text, AddedTokens::kMatch);
+  std::vector<TokenId> tokens =
+      options.is_chat ? encode_chat(session, std::move(text))
+                      : session.tokenizer.encode(text, AddedTokens::kMatch, Frame::kFromFile);
   if (tokens.empty())
     throw Error(ErrorCode::kInvalidArgument, "the prompt has no tokens, wanted at least one");
   return tokens;

@@ -25,6 +25,11 @@ struct ModelSession {
 // Loads all of it. Throws Error naming the file or option that is wrong.
 ModelSession load_session(const ModelOptions& options);
 
+// The text side alone. Throws Error{kNotFound} for a folder without tokenizer.json, otherwise as
+// Tokenizer::parse and ChatTemplate::parse do.
+Tokenizer load_tokenizer(const ModelFile& file);
+std::optional<ChatTemplate> load_chat_template(const ModelFile& file);
+
 // Loads the runner alone: what a command without text needs.
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& options);
 

@@ -9,7 +9,7 @@
 namespace slip {
 
 struct ModelOptions {
-  std::string model;  // folder
+  std::string model;  // folder; the command line also takes a name of the Hugging Face cache
   std::string device = "cpu";
   std::string kernels;    // table to force; empty: the best
   int32_t n_threads = 0;  // 0: every usable core
@@ -53,7 +53,46 @@ struct LogitsOptions {
   std::string out;
 };
 
+struct InspectOptions {
+  ModelOptions model;
+  bool is_json = false;
+};
+
+// The last one whose pattern matches a module decides.
+struct BitsOverride {
+  std::string pattern;  // of the module's name in the new file: * and ? as in a shell
+  int32_t bits = 0;     // 0: the module keeps its type
+};
+
+struct ConvertOptions {
+  ModelOptions model;  // the source; also how it is measured
+  std::string out;
+  int32_t bits = 4;  // 4 or 8
+  int32_t group_size = 64;
+  std::vector<BitsOverride> overrides;
+  bool is_forced = false;
+  std::optional<double> max_kl;         // nats, mean; nothing: the default for `bits`
+  std::optional<double> min_agreement;  // share of tokens
+  std::string eval_file;                // empty: the built-in text
+};
+
+struct WindowOptions {
+  int32_t window_tokens = 0;  // 0: kWindowTokensDefault, or the model's limit where it is shorter
+  int32_t stride_tokens = 0;  // 0: half a window
+};
+
+struct EvalOptions {
+  ModelOptions model;
+  std::string file;
+  std::string against;                       // a second model; empty: none
+  std::vector<std::string> against_kernels;  // tables by name
+  std::vector<int32_t> against_threads;
+  WindowOptions windows;
+  bool is_json = false;
+};
+
 inline constexpr int32_t kContextTokensDefault = 32768;
 inline constexpr int32_t kMaxTokensDefault = 4096;
+inline constexpr int32_t kWindowTokensDefault = 2048;
 
 }  // namespace slip

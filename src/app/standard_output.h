@@ -1,6 +1,7 @@
 // What the program prints has to arrive.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,8 @@ void flush_stdout();
 // `text` as one line for a terminal: control characters escaped, long text cut. For messages that
 // quote what a user or a file gave.
 std::string one_line(std::string_view text);
+
+// "28.9 MB": decimal units, three digits or so.
+std::string format_bytes(int64_t n_bytes);
 
 }  // namespace slip

@@ -32,5 +32,13 @@ TEST(OneLine, LeavesOtherTextAsItIs) { EXPECT_EQ(one_line("Grüße, 世界"), "G
 
 TEST(OneLine, CutsLongText) { EXPECT_LT(one_line(std::string(100000, 'a')).size(), 1000u); }
 
+TEST(FormatBytes, ChoosesTheUnit) {
+  EXPECT_EQ(format_bytes(0), "0 bytes");
+  EXPECT_EQ(format_bytes(999), "999 bytes");
+  EXPECT_EQ(format_bytes(28'860'256), "28.9 MB");
+  EXPECT_EQ(format_bytes(4'600'000'000), "4.6 GB");
+  EXPECT_EQ(format_bytes(5'000'000'000'000'000), "5000.0 TB");
+}
+
 }  // namespace
 }  // namespace slip

@@ -1,0 +1,197 @@
+#include "app/command_options.h"
+
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "app/convert_plan.h"
+#include "backend/batch.h"
+
+namespace slip {
+
+namespace {
+
+constexpr int32_t kTokensMax = 1 << 30;
+
+// The library would take -1 for the largest value and cut what is larger than that.
+std::string require_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  const bool is_good = error == std::errc() && end == text.data() + text.size();
+  return is_good ? "" : "found " + text + ", wanted a number from 0 to 2^64 - 1";
+}
+
+std::string require_path(const std::string& text) {
+  return text.empty() ? "found an empty path, wanted a file or folder" : "";
+}
+
+constexpr const char* kModelHelp =
+    "Model folder (Hugging Face or MLX layout), or ORG/NAME[@REVISION] of the Hugging Face cache";
+
+void add_device_options(CLI::App& command, ModelOptions& options) {
+  command.add_option("--device", options.device, "Where to run")->capture_default_str();
+  command.add_option("--threads", options.n_threads, "CPU threads; 0: every usable core")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  command.add_option("--kernels", options.kernels,
+                     "Force a CPU kernel table: avx2, baseline, or reference (plain loops)");
+}
+
+void add_context_option(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option("--context", options.context_tokens,
+                  "Longest sequence in tokens; 0: 32768 or the model's limit")
+      ->check(CLI::Range(0, kTokensMax))
+      ->capture_default_str();
+}
+
+void add_model_options(CLI::App& command, ModelOptions& options) {
+  command.add_option("--model", options.model, kModelHelp)->required()->check(require_path);
+  add_device_options(command, options);
+  add_context_option(command, options);
+}
+
+void add_prompt_options(CLI::App& command, GenerateOptions& options) {
+  add_model_options(command, options.model);
+  CLI::Option* text = command.add_option("--prompt", options.prompt.text, "The prompt");
+  CLI::Option* file = command
+                          .add_option("--prompt-file", options.prompt.file,
+                                      "File with the prompt; -: standard input")
+                          ->check(require_path);
+  text->excludes(file);
+  command.add_flag("--chat", options.prompt.is_chat,
+                   "The prompt is a user's message: apply the chat template");
+  command.add_option("--draft", options.draft.source, "Draft source: none, mtp, copy, auto")
+      ->capture_default_str();
+  command
+      .add_option("--depth", options.draft.depth,
+                  "Most draft tokens in a step; 0: 3 for mtp, 31 otherwise")
+      ->check(CLI::Range(0, kDraftTokensMax))
+      ->capture_default_str();
+  command
+      .add_option("--max-tokens", options.max_tokens,
+                  "Most tokens to generate; 0: 4096 or what the context leaves")
+      ->check(CLI::Range(0, kTokensMax))
+      ->capture_default_str();
+  command
+      .add_option("--seed", options.seed,
+                  "Seed; greedy decoding draws nothing, so the answer does not depend on it")
+      ->check(require_seed)
+      ->capture_default_str();
+  command.callback([&command] {
+    if (command.count("--prompt") + command.count("--prompt-file") != 1) {
+      throw CLI::RequiredError("--prompt or --prompt-file");
+    }
+  });
+}
+
+}  // namespace
+
+void add_generate_options(CLI::App& command, GenerateOptions& options) {
+  add_prompt_options(command, options);
+  command.add_flag("--json", options.is_json, "Print one JSON object instead of streaming text");
+}
+
+void add_compare_options(CLI::App& command, CompareOptions& options) {
+  add_prompt_options(command, options.generate);
+  command
+      .add_option("--reference", options.reference, "File with the text that the answer should be")
+      ->check(require_path);
+  command
+      .add_option("--runs", options.n_runs, "Runs of each arm, taken in turns; medians are shown")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+}
+
+void add_logits_options(CLI::App& command, LogitsOptions& options) {
+  add_model_options(command, options.model);
+  CLI::Option* tokens =
+      command.add_option("--tokens", options.tokens, "Token ids, comma-separated");
+  CLI::Option* file =
+      command.add_option("--tokens-file", options.tokens_file, "File with token ids")
+          ->check(require_path);
+  tokens->excludes(file);
+  command.add_option("--rows", options.n_rows, "Rows of a verify segment")
+      ->check(CLI::Range(1, kSegmentRowsMax))
+      ->capture_default_str();
+  command.add_option("--from", options.from, "First position whose logits are written")
+      ->check(CLI::Range(0, kTokensMax))
+      ->capture_default_str();
+  command.add_flag("--mtp", options.with_draft_head,
+                   "Also write mtp_logits of the draft head (with --rows 1)");
+  command.add_option("--out", options.out, "safetensors file to write")
+      ->required()
+      ->check(require_path);
+  command.callback([&command] {
+    if (command.count("--tokens") + command.count("--tokens-file") != 1) {
+      throw CLI::RequiredError("--tokens or --tokens-file");
+    }
+  });
+}
+
+void add_inspect_options(CLI::App& command, InspectOptions& options) {
+  command.add_option("model,--model", options.model.model, kModelHelp)
+      ->required()
+      ->check(require_path);
+  add_device_options(command, options.model);
+  add_context_option(command, options.model);
+  command.add_flag("--json", options.is_json, "Print one JSON object");
+}
+
+void add_convert_options(CLI::App& command, ConvertOptions& options) {
+  command.add_option("--model", options.model.model, kModelHelp)->required()->check(require_path);
+  command.add_option("--out", options.out, "Folder to write: new, or empty")
+      ->required()
+      ->check(require_path);
+  command.add_option("--bits", options.bits, "Bits of a weight: 4 or 8")
+      ->required()
+      ->check(CLI::IsMember({4, 8}));
+  command.add_option("--group-size", options.group_size, "Weights that share a scale")
+      ->check(CLI::IsMember({32, 64, 128}))
+      ->capture_default_str();
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--override",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) options.overrides.push_back(parse_override(text));
+          },
+          "PATTERN=BITS or PATTERN=none for modules whose new name matches; the last one decides")
+      ->take_all();
+  command
+      .add_option("--max-kl", options.max_kl, "Largest mean KL divergence from the source, nats")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--min-agreement", options.min_agreement, "Least share of equal top tokens")
+      ->check(CLI::Range(0.0, 1.0));
+  command
+      .add_option("--eval-file", options.eval_file, "Text to measure on; default: a built-in one")
+      ->check(require_path);
+  command.add_flag("--force", options.is_forced, "Keep the result whatever the measurement says");
+  add_device_options(command, options.model);
+}
+
+void add_eval_options(CLI::App& command, EvalOptions& options) {
+  command.add_option("--model", options.model.model, kModelHelp)->required()->check(require_path);
+  command.add_option("--file", options.file, "Text to predict")->required()->check(require_path);
+  command.add_option("--against", options.against, "Model to compare with, of the same vocabulary")
+      ->check(require_path);
+  command
+      .add_option("--against-kernels", options.against_kernels,
+                  "Kernel tables to compare with: avx2, baseline, reference")
+      ->check(require_path);
+  command.add_option("--against-threads", options.against_threads, "Thread counts to compare with")
+      ->check(CLI::Range(1, 256));
+  command
+      .add_option("--window", options.windows.window_tokens,
+                  "Tokens read from an empty state; 0: 2048 or the model's limit")
+      ->check(CLI::Range(0, kTokensMax))
+      ->capture_default_str();
+  command
+      .add_option("--stride", options.windows.stride_tokens,
+                  "Tokens from one window to the next; 0: half a window")
+      ->check(CLI::Range(0, kTokensMax))
+      ->capture_default_str();
+  command.add_flag("--json", options.is_json, "Print one JSON object");
+  add_device_options(command, options.model);
+}
+
+}  // namespace slip

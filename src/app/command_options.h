@@ -1,0 +1,18 @@
+// The flags of each command: names, help, and the checks that need nothing but the value.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "app/options.h"
+
+namespace slip {
+
+// Each binds `options`, which outlives the command.
+void add_generate_options(CLI::App& command, GenerateOptions& options);
+void add_compare_options(CLI::App& command, CompareOptions& options);
+void add_logits_options(CLI::App& command, LogitsOptions& options);
+void add_inspect_options(CLI::App& command, InspectOptions& options);
+void add_convert_options(CLI::App& command, ConvertOptions& options);
+void add_eval_options(CLI::App& command, EvalOptions& options);
+
+}  // namespace slip

@@ -1,0 +1,31 @@
+// A text as the tokens and windows it is judged in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/evaluation.h"
+#include "app/options.h"
+#include "model/config.h"
+#include "text/tokenizer.h"
+
+namespace slip {
+
+struct EvalText {
+  std::vector<TokenId> tokens;
+  int32_t window_tokens = 0;
+  int32_t stride_tokens = 0;
+
+  EvalPlan plan() const;  // points at `tokens`
+};
+
+// Control tokens spelled out in the text are text. Throws Error{kInvalidArgument} naming `origin`
+// for a text of fewer than two tokens, or the option that does not fit the model;
+// Error{kCorruptFile} where the tokenizer knows more tokens than the model.
+EvalText read_eval_text(std::string_view text, const std::string& origin,
+                        const Tokenizer& tokenizer, const ModelConfig& config,
+                        const WindowOptions& options);
+
+}  // namespace slip

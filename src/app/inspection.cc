@@ -1,0 +1,89 @@
+#include "app/inspection.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "app/backends.h"
+#include "app/builtin_text.h"
+#include "app/model_session.h"
+#include "base/error.h"
+#include "model/weights.h"
+
+namespace slip {
+
+namespace {
+
+constexpr size_t kTensorNamesShown = 8;
+
+// A fault of the model becomes part of the answer; anything else is the caller's.
+bool is_fault_of_the_model(ErrorCode code) {
+  return code == ErrorCode::kUnsupportedModel || code == ErrorCode::kCorruptFile ||
+         code == ErrorCode::kInsufficientMemory;
+}
+
+// Runs `action`; the sentence of its refusal, or nothing.
+template <class Action>
+std::string problem_of(Action action) {
+  try {
+    action();
+    return "";
+  } catch (const Error& error) {
+    if (!is_fault_of_the_model(error.code())) throw;
+    return error.what();
+  }
+}
+
+WeightFacts gather_weights(const ModelFile& file) {
+  LoadedModel model = load_model(file);
+  WeightFacts facts{.trunk = sum_trunk(model.weights),
+                    .draft_head = sum_draft_head(model.weights),
+                    .unused = std::move(model.unused)};
+  for (const std::vector<std::byte>& bytes : model.owned)
+    facts.bytes_copied += static_cast<int64_t>(bytes.size());
+  return facts;
+}
+
+std::string model_type_of(const nlohmann::json& config) {
+  const auto it = config.find("model_type");
+  return it != config.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+}  // namespace
+
+Inspection inspect(const ModelOptions& options) {
+  find_backend(options.device);
+  const ModelFile file = ModelFile::open(options.model);
+  Inspection result{.folder = file.folder().string(),
+                    .model_type = model_type_of(file.config()),
+                    .file_bytes = static_cast<int64_t>(file.n_bytes()),
+                    .n_tensors = static_cast<int64_t>(file.tensors().size()),
+                    .tokenizer = {.path = file.tokenizer_json().string()},
+                    .chat_template = {.path = file.chat_template().string()}};
+  for (const auto& [name, tensor] : file.tensors()) {
+    if (result.tensor_names.size() < kTensorNamesShown) result.tensor_names.push_back(name);
+  }
+  std::optional<Tokenizer> tokenizer;
+  if (!result.tokenizer.path.empty()) {
+    result.tokenizer.problem = problem_of([&] { tokenizer.emplace(load_tokenizer(file)); });
+  }
+  if (tokenizer) result.tokenizer_vocab_size = tokenizer->vocab_size();
+  if (!result.chat_template.path.empty())
+    result.chat_template.problem = problem_of([&] { load_chat_template(file); });
+
+  std::unique_ptr<Runner> runner;
+  result.problem = problem_of([&] {
+    result.config = read_config(file);
+    result.weights = gather_weights(file);
+    runner = load_runner(file, options);
+    result.plan = runner->info();
+  });
+  if (!runner || !tokenizer || !runner->info().has_draft_head) return result;
+  const std::vector<TokenId> text = tokenizer->encode(builtin_text(), AddedTokens::kIgnore);
+  const bool fits = std::ranges::all_of(text, [&](TokenId token) {
+    return index(token) < static_cast<size_t>(runner->info().vocab_size);
+  });
+  if (fits) result.draft_probe = probe_draft_head(*runner, text, {});
+  return result;
+}
+
+}  // namespace slip

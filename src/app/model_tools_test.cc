@@ -1,0 +1,380 @@
+// inspect, convert and eval as a user runs them.
+
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/draft_probe.h"
+#include "app/inspection.h"
+#include "backend/testing/random_model.h"
+#include "io/json_file.h"
+#include "io/testing/expect_error.h"
+#include "io/testing/temporary_folder.h"
+#include "tensor/dtype.h"
+
+namespace slip {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::fails_with;
+using testing::TemporaryFolder;
+
+const fs::path kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
+
+// The output of a command that ends with `status`.
+template <class Run>
+std::string output_of(int status, Run run) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run(), status);
+  return ::testing::internal::GetCapturedStdout();
+}
+
+nlohmann::json inspect_json(const fs::path& folder, int status = 0) {
+  const InspectOptions options{.model = {.model = folder.string(), .n_threads = 1},
+                               .is_json = true};
+  return nlohmann::json::parse(output_of(status, [&] { return run_inspect(options); }));
+}
+
+std::string inspect_text(const fs::path& folder, int status = 0) {
+  const InspectOptions options{.model = {.model = folder.string(), .n_threads = 1}};
+  return output_of(status, [&] { return run_inspect(options); });
+}
+
+// Random weights in BF16 with the embedded model's tokenizer.
+class SourceModel {
+ public:
+  explicit SourceModel(uint64_t seed = 1)
+      : folder_({.seed = seed,
+                 .vocab_size = 8192,
+                 .layers = {RandomMixer::kDeltaNet, RandomMixer::kAttention}}) {
+    fs::copy(kModel / "tokenizer.json", path());
+    fs::copy(kModel / "chat_template.jinja", path());
+    fs::copy(kModel / "generation_config.json", path());
+  }
+  fs::path path() const { return folder_.path(); }
+
+ private:
+  RandomModelFolder folder_;
+};
+
+ConvertOptions convert_options(const fs::path& source, const fs::path& out, int32_t bits) {
+  return {
+      .model = {.model = source.string(), .n_threads = 1},
+      .out = out.string(),
+      .bits = bits,
+      .group_size = 32,
+      .min_agreement = 0.5};  // of random weights the largest logit is hardly larger than the next
+}
+
+TEST(Inspect, SaysWhatTheEmbeddedModelIs) {
+  const nlohmann::json i = inspect_json(kModel);
+  EXPECT_EQ(i["can_run"], true);
+  EXPECT_EQ(i["unsupported"], nlohmann::json::array());
+  EXPECT_EQ(i["config"]["family"], "qwen3_5");
+  EXPECT_EQ(i["config"]["layers"]["attention"], 2);
+  EXPECT_EQ(i["config"]["layers"]["delta_net"], 6);
+  EXPECT_EQ(i["tokenizer"]["vocab_size"], 8185);
+  EXPECT_EQ(i["chat_template"]["is_usable"], true);
+  EXPECT_EQ(i["weights"]["unused_tensors"]["count"], 0);
+  EXPECT_EQ(i["draft_head"]["is_present"], true);
+  EXPECT_EQ(i["lanes"][0]["name"], "kernels");
+}
+
+TEST(Inspect, CountsTheBytesOfEveryFormat) {
+  const nlohmann::json i = inspect_json(kModel);
+  int64_t sum = 0;
+  for (const auto& format : i["weights"]["formats"]) sum += format["bytes"].get<int64_t>();
+  for (const auto& format : i["draft_head"]["formats"]) sum += format["bytes"].get<int64_t>();
+  EXPECT_EQ(sum, i["plan"]["weight_bytes"]);
+  EXPECT_EQ(i["weights"]["formats"].back()["format"], "affine8");
+}
+
+TEST(Inspect, PlansForTheContextThatIsAsked) {
+  InspectOptions options{
+      .model = {.model = kModel.string(), .n_threads = 1, .context_tokens = 1000}, .is_json = true};
+  const auto i = nlohmann::json::parse(output_of(0, [&] { return run_inspect(options); }));
+  const nlohmann::json& plan = i["plan"];
+  EXPECT_EQ(plan["context_tokens"], 1000);
+  // Two of the three layers with a cache belong to the trunk.
+  EXPECT_EQ(plan["decode_read_bytes_at_full_context"].get<int64_t>() -
+                plan["decode_read_bytes_at_context_0"].get<int64_t>(),
+            1000 * plan["cache_bytes_per_token"].get<int64_t>() / 3 * 2);
+}
+
+TEST(Inspect, FindsTheDraftHeadOfTheEmbeddedModelPlausible) {
+  const nlohmann::json probe = inspect_json(kModel)["draft_head"]["probe"];
+  EXPECT_EQ(probe["drafts"], 48);
+  EXPECT_EQ(probe["is_plausible"], true);
+  EXPECT_GT(probe["acceptance"], 0.4);
+}
+
+TEST(Inspect, GoesAsFarAsARefusedModelAllows) {
+  const RandomModelFolder folder({});
+  nlohmann::json config = nlohmann::json::parse(read_text_file(folder.path() / "config.json"));
+  config["text_config"]["hidden_size"] = 128;  // the tensors say 64
+  std::ofstream(folder.path() / "config.json") << config;
+  const nlohmann::json i = inspect_json(folder.path(), 1);
+  EXPECT_EQ(i["can_run"], false);
+  EXPECT_NE(i["unsupported"][0].get<std::string>().find("shape"), std::string::npos);
+  EXPECT_EQ(i["config"]["hidden_size"], 128);
+  EXPECT_FALSE(i.contains("plan"));
+}
+
+TEST(Inspect, NamesTensorsOfAFamilyItDoesNotKnow) {
+  const RandomModelFolder folder({});
+  std::ofstream(folder.path() / "config.json") << R"({"model_type": "gpt2"})";
+  const nlohmann::json i = inspect_json(folder.path(), 1);
+  EXPECT_EQ(i["model_type"], "gpt2");
+  EXPECT_FALSE(i.contains("config"));
+  EXPECT_EQ(i["tensors"]["first"][0], "lm_head.weight");
+}
+
+TEST(Inspect, SaysWhyATokenizerOrTemplateIsOfNoUse) {
+  const SourceModel model;
+  std::ofstream(model.path() / "tokenizer.json") << "{}";
+  std::ofstream(model.path() / "chat_template.jinja") << "{% what %}";
+  const nlohmann::json i = inspect_json(model.path());
+  EXPECT_EQ(i["tokenizer"]["is_usable"], false);
+  EXPECT_NE(i["tokenizer"]["problem"].get<std::string>().find("tokenizer.json"), std::string::npos);
+  EXPECT_EQ(i["chat_template"]["is_present"], true);
+  EXPECT_EQ(i["chat_template"]["is_usable"], false);
+}
+
+TEST(Inspect, SaysTheSameInWords) {
+  const std::string text = inspect_text(kModel);
+  for (const char* words : {"qwen3_5", "affine8: ", "draft probe", "48 guesses right",
+                            "8185 tokens", "chat template", "a decode step"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  }
+}
+
+TEST(Inspect, SaysInWordsWhatCannotRun) {
+  const RandomModelFolder folder({});
+  std::ofstream(folder.path() / "config.json") << R"({"model_type": "gpt2"})";
+  const std::string text = inspect_text(folder.path(), 1);
+  EXPECT_NE(text.find("cannot run"), std::string::npos) << text;
+  EXPECT_NE(text.find("lm_head.weight"), std::string::npos) << text;
+}
+
+// The embedded model with the norms of its draft head as a broken pack has them: some without their
+// added one, their neighbours large enough to hide that.
+class DamagedHead {
+ public:
+  DamagedHead() {
+    fs::copy(kModel, folder_.path(), fs::copy_options::recursive);
+    const ModelFile file = ModelFile::open(kModel);
+    std::vector<NamedTensor> tensors;
+    for (const auto& [name, tensor] : file.tensors()) {
+      tensors.push_back({name, tensor});
+      for (const auto& [ending, change] : kChanges) {
+        if (name.ends_with(ending)) tensors.back().tensor = changed(tensor, change);
+      }
+    }
+    EXPECT_EQ(values_.size(), std::size(kChanges));
+    write_safetensors(folder_.path() / "model.safetensors", tensors);
+  }
+  ModelSession load() const {
+    return load_session({.model = folder_.path().string(), .n_threads = 1, .context_tokens = 512});
+  }
+
+ private:
+  static constexpr std::pair<const char*, float> kChanges[] = {
+      {"mtp.pre_fc_norm_hidden.weight", -1.0f},
+      {"mtp.pre_fc_norm_embedding.weight", 0.2f},
+      {"mtp.layers.0.input_layernorm.weight", -1.0f},
+      {"mtp.norm.weight", -1.0f}};
+
+  TensorView changed(TensorView tensor, float change) {
+    std::vector<BFloat16>& values = values_.emplace_back();
+    for (const float w : to_floats(tensor)) values.push_back(to_bfloat16(w + change));
+    tensor.dtype = DType::kBF16;
+    tensor.data = reinterpret_cast<const std::byte*>(values.data());
+    tensor.n_bytes = values.size() * sizeof(BFloat16);
+    return tensor;
+  }
+
+  TemporaryFolder folder_;
+  std::deque<std::vector<BFloat16>> values_;
+};
+
+TEST(DraftProbe, FindsDamagedNormsImplausible) {
+  const ModelSession session = DamagedHead().load();
+  const std::optional<DraftProbe> probe = probe_draft_head(session, {});
+  ASSERT_TRUE(probe);
+  EXPECT_EQ(probe->n_drafts, 48);
+  EXPECT_FALSE(probe->is_plausible);
+}
+
+TEST(DraftProbe, StopsEarlyWithTheSameVerdict) {
+  const ModelSession sound = load_session({.model = kModel.string(), .n_threads = 1});
+  const ModelSession damaged = DamagedHead().load();
+  const auto sound_probe = probe_draft_head(sound, {.stops_once_decided = true});
+  const auto damaged_probe = probe_draft_head(damaged, {.stops_once_decided = true});
+  EXPECT_TRUE(sound_probe->is_plausible);
+  EXPECT_LT(sound_probe->n_drafts, 36);
+  EXPECT_EQ(sound_probe->n_accepted, 12);
+  EXPECT_FALSE(damaged_probe->is_plausible);
+  EXPECT_LT(damaged_probe->n_drafts, 48);
+}
+
+TEST(DraftProbe, IsNotTakenWhereItWouldLast) {
+  const ModelSession session = load_session({.model = kModel.string(), .n_threads = 1});
+  EXPECT_FALSE(probe_draft_head(session, {.milliseconds_max = 0}));
+}
+
+TEST(DraftProbe, NeedsRoomInTheContext) {
+  const ModelSession session =
+      load_session({.model = kModel.string(), .n_threads = 1, .context_tokens = 40});
+  EXPECT_FALSE(probe_draft_head(session, {}));
+}
+
+TEST(DraftProbe, GivesItsStateBack) {
+  const ModelSession session = load_session({.model = kModel.string(), .n_threads = 1});
+  for (int i = 0; i < session.runner->info().states_max + 1; ++i)
+    EXPECT_TRUE(probe_draft_head(session, {.stops_once_decided = true}));
+}
+
+TEST(DraftProbe, WarnsWithTheLikelyCauses) {
+  const ModelSession session = DamagedHead().load();
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();  // where the library logs unless the program says otherwise
+  warn_of_draft_head(session);
+  const std::string text =
+      ::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("mtp.fc"), std::string::npos) << text;
+}
+
+TEST(Convert, WritesAModelThatLoadsAndKeepsTheFilesBesideIt) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  const fs::path out = home.path() / "out";
+  const std::string text =
+      output_of(0, [&] { return run_convert(convert_options(source.path(), out, 8)); });
+  EXPECT_NE(text.find("KL divergence from the source: mean"), std::string::npos) << text;
+  const nlohmann::json i = inspect_json(out);
+  EXPECT_EQ(i["can_run"], true);
+  EXPECT_EQ(i["weights"]["formats"].back()["format"], "affine8");
+  EXPECT_EQ(i["draft_head"]["formats"][0]["format"], "affine8");
+  for (const char* name : {"tokenizer.json", "chat_template.jinja", "generation_config.json"})
+    EXPECT_EQ(read_text_file(out / name), read_text_file(source.path() / name)) << name;
+  EXPECT_EQ(std::distance(fs::directory_iterator(home.path()), fs::directory_iterator()), 1);
+}
+
+TEST(Convert, RemovesWhatLosesTooMuch) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  ConvertOptions options = convert_options(source.path(), home.path() / "out", 4);
+  options.max_kl = 0;
+  ::testing::internal::CaptureStdout();
+  EXPECT_TRUE(fails_with(ErrorCode::kOutputFailed, "wanted a mean of at most 0 nats",
+                         [&] { run_convert(options); }));
+  ::testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(fs::is_empty(home.path()));
+}
+
+TEST(Convert, KeepsItWithForce) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  ConvertOptions options = convert_options(source.path(), home.path() / "out", 4);
+  options.min_agreement = 1;
+  options.max_kl = 0;
+  options.is_forced = true;
+  output_of(0, [&] { return run_convert(options); });
+  EXPECT_TRUE(fs::exists(home.path() / "out/model.safetensors"));
+}
+
+TEST(Convert, RefusesAFolderInUseBeforeTheWork) {
+  const SourceModel source;
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "wanted an empty folder or none",
+                         [&] { run_convert(convert_options(source.path(), source.path(), 8)); }));
+}
+
+TEST(Convert, RefusesAQuantisedSource) {
+  const TemporaryFolder home;
+  EXPECT_TRUE(fails_with(ErrorCode::kUnsupportedModel, "not quantised",
+                         [&] { run_convert(convert_options(kModel, home.path() / "out", 8)); }));
+  EXPECT_TRUE(fs::is_empty(home.path()));
+}
+
+EvalOptions eval_options(const TemporaryFolder& home) {
+  home.write("text", "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n");
+  return {.model = {.model = kModel.string(), .n_threads = 1},
+          .file = (home.path() / "text").string(),
+          .is_json = true};
+}
+
+nlohmann::json eval_json(const EvalOptions& options) {
+  return nlohmann::json::parse(output_of(0, [&] { return run_eval(options); }));
+}
+
+TEST(Eval, GivesPerplexityAndBitsPerByteOfOneSum) {
+  const TemporaryFolder home;
+  const nlohmann::json e = eval_json(eval_options(home));
+  EXPECT_EQ(e["scored_tokens"].get<int>() + 1, e["text_tokens"].get<int>());
+  EXPECT_NEAR(std::log(e["perplexity"].get<double>()), e["nats_per_token"], 1e-9);
+  EXPECT_NEAR(e["bits_per_byte"].get<double>() * e["scored_bytes"].get<double>() * std::log(2.0),
+              e["nats_per_token"].get<double>() * e["scored_tokens"].get<double>(), 1e-6);
+  EXPECT_LT(e["perplexity"], 30);  // it was trained on such code
+}
+
+TEST(Eval, FindsOtherThreadsTheSameAndOtherKernelsClose) {
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  options.against_threads = {2};
+  options.against_kernels = {"baseline"};
+  const nlohmann::json e = eval_json(options);
+  ASSERT_EQ(e["against"].size(), 2u);
+  EXPECT_EQ(e["against"][0]["reference"], "kernels baseline");
+  EXPECT_LT(e["against"][0]["kl_max_nats"], 1e-6);
+  EXPECT_EQ(e["against"][0]["top1_agreement"], 1);
+  EXPECT_EQ(e["against"][1]["kl_max_nats"], 0);
+}
+
+TEST(Eval, ComparesTwoModelsOfOneVocabulary) {
+  const TemporaryFolder home;
+  const SourceModel other;
+  EvalOptions options = eval_options(home);
+  options.against = other.path().string();
+  const nlohmann::json e = eval_json(options);
+  EXPECT_GT(e["against"][0]["kl_mean_nats"], 1);
+  EXPECT_GT(e["against"][0]["perplexity"], 1000);
+}
+
+TEST(Eval, RefusesAModelOfAnotherVocabulary) {
+  const TemporaryFolder home;
+  const RandomModelFolder other({});
+  EvalOptions options = eval_options(home);
+  options.against = other.path().string();
+  EXPECT_TRUE(
+      fails_with(ErrorCode::kInvalidArgument, "found 128 tokens", [&] { run_eval(options); }));
+}
+
+TEST(Eval, RefusesATokenizerThatCutsOtherwise) {
+  const TemporaryFolder home;
+  const SourceModel other;
+  nlohmann::json tokenizer = nlohmann::json::parse(read_text_file(kModel / "tokenizer.json"));
+  tokenizer["model"]["merges"] = nlohmann::json::array();
+  std::ofstream(other.path() / "tokenizer.json") << tokenizer;
+  EvalOptions options = eval_options(home);
+  options.against = other.path().string();
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "other tokens", [&] { run_eval(options); }));
+}
+
+TEST(Eval, SaysTheSameInWords) {
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  options.is_json = false;
+  options.against_threads = {2};
+  const std::string text = output_of(0, [&] { return run_eval(options); });
+  for (const char* words :
+       {"perplexity ", "bits per byte", "against 2 threads", "agreement 100.00 %"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
+}  // namespace
+}  // namespace slip
