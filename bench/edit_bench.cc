@@ -80,7 +80,7 @@ nlohmann::ordered_json describe(const Arm& arm, const BenchOptions& options, con
           {"runs", arm.answers.size()},
           {"prompt_tokens", stats.prompt_tokens},
           {"completion_tokens", stats.completion_tokens},
-          {"tokens_hash", hash_tokens(arm.answers.front().tokens)},
+          {"tokens_hash", std::to_string(hash_tokens(arm.answers.front().tokens))},
           {"decode_tokens_per_second", median(decode)},
           {"decode_tokens_per_second_best", *std::max_element(decode.begin(), decode.end())},
           {"prefill_tokens_per_second", median(figures(arm, prefill_tokens_per_second))},

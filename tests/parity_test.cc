@@ -1,11 +1,9 @@
 // Parity with Hugging Face transformers: the CPU backend against the golden files that
 // tools/make_golden.py wrote, on random small checkpoints and on the embedded model.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <ostream>
 #include <span>
 #include <string>
@@ -13,25 +11,13 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/cpu/cpu_runner.h"
-#include "backend/runner.h"
-#include "backend/split_rule.h"
 #include "io/mapped_file.h"
 #include "io/model_file.h"
 #include "io/safetensors.h"
+#include "parity_sequence.h"
 
 namespace slip {
 namespace {
-
-// Largest error of a row over the row's largest logit, both absolute.
-//
-// Both sides compute in float32 and differ only in the order of their sums. A product of n terms in
-// another order is off by about sqrt(n) * 2^-24, 1e-6 at n = 384; some layers of norms, gates and a
-// recurrence amplify that: transformers' own two forms of the delta net are up to 1.6e-5 apart on
-// these files. 1e-4 leaves six times that. Mistakes show well above it: reversed taps, a swapped
-// half or a tiled head move a row by 1e-1 and more, a frequency off by a tenth by 1e-2, an epsilon
-// off by ten by 9e-4.
-constexpr double kTolerance = 1e-4;
 
 const std::filesystem::path kRoot = SLIP_SOURCE_DIR;
 
@@ -100,86 +86,11 @@ class Comparison {
   Comparison& operator=(const Comparison&) = delete;
 
  private:
-  static double relative_error(std::span<const float> got, std::span<const float> want) {
-    double error = 0;
-    double scale = 0;
-    for (size_t i = 0; i < want.size(); ++i) {
-      if (!std::isfinite(got[i])) return INFINITY;  // NaN would lose every comparison below
-      error = std::max(error, std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i])));
-      scale = std::max(scale, std::abs(static_cast<double>(want[i])));
-    }
-    return error / scale;
-  }
-
   const Golden& golden_;
   std::string logits_;
   std::vector<int32_t> rows_;
   double worst_ = 0;
   int n_compared_ = 0;
-};
-
-const std::string kBestKernels;                // empty: the best that this machine can run
-const std::string kDefinitions = "reference";  // plain loops, what kernels are tested against
-constexpr int32_t kContextTokens = 512;        // more than any golden sequence with its drafts
-
-// One sequence on a runner of its own.
-class Sequence {
- public:
-  //   kernels  as RunnerOptions has it
-  Sequence(const Golden& golden, const std::string& kernels, const StateOptions& options)
-      : runner_(cpu::load_runner(
-            golden.model,
-            {.context_tokens_max = kContextTokens, .states_max = 1, .kernels = kernels})),
-        state_(runner_->open(options).value()) {
-    EXPECT_TRUE(runner_->reserve(state_, kContextTokens));
-  }
-
-  // Rows that one segment may have from here on, at most `wanted`.
-  int32_t segment_rows(int32_t wanted) const {
-    const RunnerInfo& info = runner_->info();
-    return std::min(
-        {wanted, info.batch_rows_max, rows_until_split_change(n_committed(), info.n_splits)});
-  }
-
-  // Runs one segment at the end of the sequence; the tokens from `n_certain` on are drafts.
-  Verdict run(std::span<const TokenId> tokens, int32_t n_certain) {
-    const auto n_rows = static_cast<int32_t>(tokens.size());
-    const Segment segment{
-        .state = state_, .position = n_committed(), .n_rows = n_rows, .n_certain = n_certain};
-    runner_->forward({.tokens = {tokens.begin(), tokens.end()}, .segments = {segment}});
-    Verdict verdict;
-    runner_->accept({&verdict, 1});
-    EXPECT_TRUE(verdict.is_finite);
-    return verdict;
-  }
-  Verdict run(std::span<const TokenId> certain) {
-    return run(certain, static_cast<int32_t>(certain.size()));
-  }
-
-  // The first `n` tokens of `tokens`, in segments as long as they may be.
-  Verdict run_prompt(std::span<const TokenId> tokens) {
-    Verdict verdict;
-    while (!tokens.empty()) {
-      const auto n = static_cast<size_t>(segment_rows(static_cast<int32_t>(tokens.size())));
-      verdict = run(tokens.first(n));
-      tokens = tokens.subspan(n);
-    }
-    return verdict;
-  }
-
-  std::vector<TokenId> draft(TokenId pending, size_t depth) {
-    std::vector<TokenId> out(depth);
-    const DraftRequest request{.state = state_, .pending = pending, .out = out};
-    runner_->draft({&request, 1});
-    return out;
-  }
-
-  Runner& runner() { return *runner_; }
-  int32_t n_committed() const { return runner_->state_info(state_).n_committed; }
-
- private:
-  std::unique_ptr<Runner> runner_;
-  StateId state_;
 };
 
 // A golden folder, how many rows a segment gets, and what computes them.
@@ -220,7 +131,7 @@ TEST_P(PromptParity, SegmentsEndWithTheLogitsOfTransformers) {
   const Golden golden(GetParam().golden);
   const std::vector<TokenId> tokens = golden.ids("tokens");
   const std::vector<TokenId> argmax = golden.ids("argmax");
-  Sequence sequence(golden, GetParam().kernels, {});
+  ParitySequence sequence(golden.model, GetParam().kernels, {});
   Comparison comparison(golden, "logits", "logit_rows");
   for (size_t n_done = 0; n_done < tokens.size();) {
     const size_t wanted = std::min(tokens.size() - n_done, static_cast<size_t>(GetParam().n_rows));
@@ -238,7 +149,7 @@ TEST_P(PromptParity, SegmentsEndWithTheLogitsOfTransformers) {
 TEST_P(VerifyParity, EveryRowOfADraftedSegmentHasTheLogitsOfTransformers) {
   const Golden golden(GetParam().golden);
   const std::vector<TokenId> tokens = golden.ids("tokens");
-  Sequence sequence(golden, GetParam().kernels, {});
+  ParitySequence sequence(golden.model, GetParam().kernels, {});
   Comparison comparison(golden, "logits", "logit_rows");
   while (sequence.n_committed() < static_cast<int32_t>(tokens.size())) {
     const int32_t position = sequence.n_committed();
@@ -261,7 +172,7 @@ TEST_P(DraftParity, TeacherForcedDraftsHaveTheLogitsOfTheDefinition) {
   const Golden golden(GetParam().golden);
   const std::vector<TokenId> tokens = golden.ids("tokens");
   const std::vector<TokenId> argmax = golden.ids("mtp_argmax");
-  Sequence sequence(golden, GetParam().kernels, {.keeps_draft_history = true});
+  ParitySequence sequence(golden.model, GetParam().kernels, {.keeps_draft_history = true});
   Comparison comparison(golden, "mtp_logits", "mtp_logit_rows");
   size_t n_done = 0;
   while (n_done < argmax.size()) {
@@ -283,7 +194,7 @@ TEST_P(ChainParity, GreedyDraftChainIsThatOfTheDefinition) {
   const Golden golden(GetParam().golden);
   const TokenId pending = golden.ids("chain_pending").front();
   const std::vector<TokenId> chain = golden.ids("mtp_chain_tokens");
-  Sequence sequence(golden, GetParam().kernels, {.keeps_draft_history = true});
+  ParitySequence sequence(golden.model, GetParam().kernels, {.keeps_draft_history = true});
   sequence.run_prompt(golden.ids("tokens"));
   Comparison comparison(golden, "mtp_chain_logits", "mtp_chain_rows");
   for (size_t depth = 1; depth <= chain.size(); ++depth) {
@@ -300,7 +211,7 @@ TEST_P(ChainParity, GreedyDraftChainIsThatOfTheDefinition) {
 TEST_P(GreedyParity, ContinuationIsThatOfTransformers) {
   const Golden golden(GetParam().golden);
   const std::vector<TokenId> greedy = golden.ids("greedy");
-  Sequence sequence(golden, GetParam().kernels, {});
+  ParitySequence sequence(golden.model, GetParam().kernels, {});
   ASSERT_EQ(sequence.run_prompt(golden.ids("tokens")).next, greedy.front());
   for (size_t i = 0; i + 1 < greedy.size();) {
     const size_t wanted = std::min(greedy.size() - 1 - i, static_cast<size_t>(GetParam().n_rows));

@@ -4,12 +4,17 @@
 Usage: program_test.py PATH_OF_SLIPSTREAM MODEL_FOLDER
 """
 import json
+import math
 import os
+import random
+import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -17,8 +22,37 @@ PROGRAM, MODEL = sys.argv[1:3]
 LONG = ["generate", "--model", MODEL, "--prompt", "def f(", "--max-tokens", "20000"]
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, **options)
+
+
+def bf16(value):
+    """The two bytes of a bfloat16 near `value`."""
+    return struct.pack("<f", value)[2:]
+
+
+def write_source(folder):
+    """A small llama in BF16 with the embedded model's tokenizer: something to convert."""
+    hidden, heads, head_dim, wide, vocab = 256, 4, 64, 512, 8192
+    layer = {"input_layernorm": [hidden], "post_attention_layernorm": [hidden], "mlp.gate_proj": [wide, hidden],
+             "mlp.up_proj": [wide, hidden], "mlp.down_proj": [hidden, wide]}
+    layer |= {f"self_attn.{name}_proj": [hidden, heads * head_dim] for name in "qkvo"}
+    shapes = {"model.embed_tokens": [vocab, hidden], "lm_head": [vocab, hidden], "model.norm": [hidden]}
+    shapes |= {f"model.layers.{i}.{name}": shape for i in range(2) for name, shape in layer.items()}
+    header, data, random_bits = {}, b"", random.Random(1)
+    for name, shape in shapes.items():
+        size = math.prod(shape)
+        values = b"".join(bf16(random_bits.uniform(-0.2, 0.2)) for _ in range(997))  # repeated: fast, and odd enough
+        values = bf16(1.0) * size if len(shape) == 1 else (values * (size // 997 + 1))[:2 * size]
+        header[name + ".weight"] = {"dtype": "BF16", "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    Path(folder, "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    Path(folder, "config.json").write_text(json.dumps({
+        "model_type": "llama", "vocab_size": vocab, "hidden_size": hidden, "intermediate_size": wide,
+        "num_hidden_layers": 2, "num_attention_heads": heads, "num_key_value_heads": heads, "head_dim": head_dim,
+        "max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "hidden_act": "silu"}))
+    shutil.copy(Path(MODEL, "tokenizer.json"), folder)
 
 
 class Program(unittest.TestCase):
@@ -75,6 +109,74 @@ class Program(unittest.TestCase):
             _, errors = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 1)
             self.assertIn("shortened while it was in use", errors)
+
+    def test_a_model_of_the_hugging_face_cache_is_found_by_its_name(self):
+        with tempfile.TemporaryDirectory() as home:
+            entry = Path(home, "hub/models--org--name")
+            Path(entry, "refs").mkdir(parents=True)
+            Path(entry, "refs/main").write_text("abc123")
+            Path(entry, "snapshots").mkdir()
+            Path(entry, "snapshots/abc123").symlink_to(Path(MODEL).resolve())
+            clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "XDG_"))}
+            for variables in ({"HF_HUB_CACHE": f"{home}/hub"}, {"HF_HOME": home}):
+                done = run("generate", "--model", "org/name", "--prompt", "x", "--max-tokens", "1", env=clean | variables)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            done = run("inspect", "org/other", env=clean | {"HF_HOME": home})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{home}/hub/models--org--other/refs/main", done.stderr)
+
+    def test_inspect_describes_a_model_that_cannot_run_and_says_so_by_its_status(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(MODEL, folder, dirs_exist_ok=True)
+            config = json.loads(Path(folder, "config.json").read_text())
+            config["model_type"] = "unheard_of"
+            Path(folder, "config.json").write_text(json.dumps(config))
+            done = run("inspect", folder, "--json")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("unheard_of", json.loads(done.stdout)["unsupported"][0])
+
+    def test_a_converted_model_answers(self):
+        with tempfile.TemporaryDirectory() as home:
+            os.mkdir(source := f"{home}/source")
+            write_source(source)
+            done = run("convert", "--model", source, "--out", f"{home}/out", "--bits", "8", "--force")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("KL divergence", done.stdout)
+            self.assertLess(Path(home, "out/model.safetensors").stat().st_size * 1.8,
+                            Path(source, "model.safetensors").stat().st_size)
+            self.assertEqual(run("generate", "--model", f"{home}/out", "--prompt", "x", "--max-tokens", "2").returncode, 0)
+
+    def test_an_interrupted_conversion_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as home:
+            os.mkdir(source := f"{home}/source")
+            write_source(source)
+            process = subprocess.Popen([PROGRAM, "convert", "--model", source, "--out", f"{home}/out", "--bits", "4",
+                                        "--force"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while len(os.listdir(home)) < 2 and process.poll() is None:  # until it writes
+                time.sleep(0.001)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual(os.listdir(home), ["source"])
+
+    def test_a_conversion_onto_a_full_disk_leaves_one_sentence_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as home:
+            os.mkdir(source := f"{home}/source")
+            write_source(source)
+            limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+            done = run("convert", "--model", source, "--out", f"{home}/out", "--bits", "4", preexec_fn=limit)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn("cannot be written to its end", done.stderr)
+            self.assertEqual(os.listdir(home), ["source"])
+
+    def test_reports_onto_a_full_device_are_errors(self):
+        for arguments in (["inspect", MODEL], ["inspect", MODEL, "--json"],
+                          ["eval", "--model", MODEL, "--file", f"{MODEL}/chat_template.jinja"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(done.returncode, 1, arguments)
+            self.assertIn("stdout: cannot be written", done.stderr, arguments)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import DynamicCache, Qwen3_5ForCausalLM, Qwen3_5TextConfig
-from transformers.models.qwen3_5.modeling_qwen3_5 import Qwen3_5DecoderLayer, Qwen3_5RMSNorm
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -141,19 +140,20 @@ class DraftHead(nn.Module):
     def __init__(self, model):
         super().__init__()
         config = model.config
+        norm, layer = type(model.model.norm), type(model.model.layers[0])  # the trunk's own kinds
         for name in ("pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"):
-            self.add_module(name, Qwen3_5RMSNorm(config.hidden_size, eps=config.rms_norm_eps))
+            self.add_module(name, norm(config.hidden_size, eps=config.rms_norm_eps))
         self.fc = nn.Linear(2 * config.hidden_size, config.hidden_size, bias=False)
         attention = config.layer_types.index("full_attention")
-        self.layers = nn.ModuleList([Qwen3_5DecoderLayer(config, attention)])
+        self.layers = nn.ModuleList([layer(config, attention)])
 
     def forward(self, model, next_tokens, hidden):
         """next_tokens [n], hidden [n, hidden_size] -> the head's hidden states [n, hidden_size], logits [n, vocab]."""
         n = len(next_tokens)
         embedding = self.pre_fc_norm_embedding(model.model.embed_tokens(next_tokens))
         x = self.fc(torch.cat([embedding, self.pre_fc_norm_hidden(hidden)], dim=-1))[None]
-        position_embeddings = model.model.rotary_emb(x, torch.arange(n).expand(3, 1, n))
-        mask = torch.full((n, n), float("-inf")).triu(1)[None, None]
+        position_embeddings = model.model.rotary_emb(x, torch.arange(n)[None])
+        mask = torch.full((n, n), float("-inf"), dtype=x.dtype).triu(1)[None, None]
         x = self.layers[0](x, position_embeddings=position_embeddings, attention_mask=mask)
         x = self.norm(x)[0]
         return x, model.lm_head(x)
