@@ -65,7 +65,7 @@ TESTED_THROUGH = {
     "src/app/evaluation_test.cc": ["src/app/eval_text.cc", "src/app/token_reader.cc"],
     "src/app/model_tools_test.cc": [
         "src/app/builtin_text.cc", "src/app/convert.cc", "src/app/draft_probe.cc", "src/app/eval.cc",
-        "src/app/inspect.cc", "src/app/inspection.cc", "src/app/weight_summary.cc"],
+        "src/app/inspect.cc", "src/app/inspection.cc"],
     "src/backend/cpu/cpu_contract_test.cc": [
         "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/draft_history.cc", "src/backend/cpu/sequence_state.cc",
         "src/backend/cpu/state_io.cc"],

@@ -81,6 +81,18 @@ TEST_P(WriteTensors, GivesBackEveryMatrixWithinTheErrorOfItsWidth) {
 
 INSTANTIATE_TEST_SUITE_P(Bits, WriteTensors, ::testing::Values(2, 3, 4, 5, 6, 8));
 
+TEST(WriteTensorsOf, AMatrixBeyondOneChunkKeepsEachRowsScales) {
+  const RandomModelFolder folder({.vocab_size = 20'000,  // of 64 values: more than a million
+                                  .layers = {RandomMixer::kAttention},
+                                  .tie_word_embeddings = true,
+                                  .has_draft_head = false});
+  const Conversion conversion(folder.path(), {.bits = 8, .group_size = 32});
+  const ModelFile file = ModelFile::open(conversion.folder.path());
+  EXPECT_LT(relative_error(load_model(file).weights.embedding,
+                           load_model(conversion.source).weights.embedding),
+            0.01);
+}
+
 TEST(WriteTensorsOf, AModelKeepsItsVectors) {
   const RandomModelFolder folder({});
   const Conversion conversion(folder.path(), {.bits = 4, .group_size = 32});

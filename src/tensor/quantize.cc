@@ -16,8 +16,8 @@ struct Affine {
 };
 
 // Source: the affine mode of mlx.core.quantize, whose scales and biases these are bit for bit (mlx
-// 0.32). Its codes are those for the scale before it is rounded, which costs a tenth more error in 8
-// bits.
+// 0.32). Its codes are those for the scale before it is rounded, which costs a tenth more error in
+// 8 bits.
 Affine fit(std::span<const float> group, float code_max) {
   const auto [min, max] = std::ranges::minmax(group);
   const bool is_low_end_larger = std::abs(min) > std::abs(max);
@@ -78,7 +78,7 @@ bool quantize_row(std::span<const float> values, int32_t bits, int32_t group_siz
     const float codes_per_unit = 1.0f / to_float(row.scales[g]);
     for (const float value : group) {
       const float code = std::clamp((value - bias) * codes_per_unit, 0.0f, code_max);
-      codes.push(static_cast<uint32_t>(code + 0.5f));
+      codes.push(static_cast<uint32_t>(std::lround(code)));
     }
   }
   return true;

@@ -41,6 +41,8 @@ ModelConfig parse_config(const nlohmann::json& json) {
 
   config.attention = parse_heads(text, config.hidden_size, variant->head_dim);
   config.attention.rope = parse_rope(text, config.attention.head_dim, 1, 1e4);
+  if (config.attention.rotary_dims() != config.attention.head_dim)
+    text.refuse("partial_rotary_factor", "1");  // the reference rotates whole heads
   config.attention.has_bias = variant->has_bias;
   config.attention.has_head_norms = variant->has_head_norms;
   config.layers = parse_attention_layers(text);

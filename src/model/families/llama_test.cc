@@ -73,6 +73,9 @@ TEST(LlamaConfig, RefusesWhatItsLayersDoNotHave) {
   json = config_of("llama");
   json["hidden_act"] = "gelu";
   EXPECT_EQ(message_of(json), "config.json.hidden_act: found \"gelu\", wanted \"silu\"");
+  json = config_of("llama");
+  json["partial_rotary_factor"] = 0.5;
+  EXPECT_EQ(message_of(json), "config.json.partial_rotary_factor: found 0.5, wanted 1");
   json = config_of("qwen3");
   json["layer_types"] = {"full_attention", "sliding_attention"};
   EXPECT_EQ(message_of(json),

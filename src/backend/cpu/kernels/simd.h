@@ -3,6 +3,7 @@
 // of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -99,7 +100,7 @@ inline I8 unpack_codes(const std::byte* from) {
   } else {
     // Lanes 0 to 3 lie in the first four bytes, 4 to 7 in the last four: the same ones up to 4
     // bits.
-    constexpr int kLoaded = kBits < 4 ? kBits : 4;
+    constexpr int kLoaded = std::min(kBits, 4);
     constexpr int kSkipped = kBits - kLoaded;
     constexpr uint32_t kFirst = 4 * kBits - 8 * kSkipped;  // bit of lane 4
     uint32_t low = 0;
