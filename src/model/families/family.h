@@ -24,7 +24,8 @@ struct Family {
 // All of them.
 std::span<const Family> families();
 
-// The family that claims the configuration's model_type. Throws Error{kUnsupportedModel} naming all.
+// The family that claims the configuration's model_type. Throws Error{kUnsupportedModel} naming
+// all.
 const Family& find_family(const nlohmann::json& config);
 
 }  // namespace slip
