@@ -103,9 +103,10 @@ bool write_model(const ModelFile& source, const ConvertOptions& options, const O
               plan.tensors.size() - static_cast<size_t>(plan.n_quantised + plan.n_kept_matrices),
               format_bytes(static_cast<int64_t>(source.n_bytes())).c_str(),
               format_bytes(static_cast<int64_t>(sum_of_bytes(specs))).c_str());
-  if (!plan.dropped.empty())
+  if (!plan.dropped.empty()) {
     std::printf("%zu tensors that the text model does not use were left out\n",
                 plan.dropped.size());
+  }
   return true;
 }
 

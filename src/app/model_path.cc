@@ -91,7 +91,7 @@ fs::path find_model(const std::string& model, const Environment& environment) {
   const fs::path ref = entry / "refs" / hub->revision;
   std::error_code ignored;
   const bool has_ref = fs::is_regular_file(ref, ignored);
-  const fs::path snapshot = entry / "snapshots" / (has_ref ? read_commit(ref) : hub->revision);
+  fs::path snapshot = entry / "snapshots" / (has_ref ? read_commit(ref) : hub->revision);
   if (is_folder(snapshot)) return snapshot;
   refuse(model, folder + ", " + ref.string() + " and " + snapshot.string());
 }

@@ -24,11 +24,11 @@ slip::Conversation conversation() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const slip::Conversation kConversation = conversation();
+  static const slip::Conversation fixed = conversation();
   const std::string_view source(reinterpret_cast<const char*>(data), size);
   try {
     const auto chat = slip::ChatTemplate::parse(source, "fuzz");
-    const slip::Prompt prompt = chat.render(kConversation);
+    const slip::Prompt prompt = chat.render(fixed);
     size_t end = 0;
     for (const slip::ByteRange& range : prompt.untrusted) {
       if (range.begin < end || range.begin >= range.end || range.end > prompt.text.size()) abort();

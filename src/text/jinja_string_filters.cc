@@ -229,7 +229,7 @@ std::optional<int64_t> truncated(Run& run, double value) {
 
 // int(default = 0, base = 10)
 Value to_integer(const Call& call) {
-  const Value stand_in = call.has(0) ? call[0] : Value(int64_t{0});
+  Value stand_in = call.has(0) ? call[0] : Value(int64_t{0});
   if (call.subject.is<Undefined>()) call.run.fail("int of an undefined value");
   if (const auto exact = as_integer(call.subject)) return Value(*exact);
   std::optional<double> number = as_float(call.subject);

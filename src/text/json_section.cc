@@ -76,7 +76,7 @@ Section Section::child(std::string_view key) const {
 
 Section Section::child(std::string_view key, size_t i) const {
   const json& found = array_at(key)[i];
-  const Section element{
+  Section element{
       found, place + std::string(separator) + std::string(key) + "[" + std::to_string(i) + "]"};
   if (!found.is_object()) element.corrupt(shown(found) + ", wanted an object");
   return element;
