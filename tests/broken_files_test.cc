@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 #include "backend/testing/random_model.h"
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 #include "io/model_file.h"
 #include "model/weights.h"
 
@@ -504,13 +504,10 @@ std::vector<Broken> broken_tensors() {
 }
 
 std::string message_of_load(const fs::path& folder) {
-  try {
+  return testing::message_of([&] {
     const ModelFile file = ModelFile::open(folder);
     load_model(file);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 std::vector<Broken> all_broken() {

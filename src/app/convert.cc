@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -71,11 +70,6 @@ nlohmann::ordered_json read_ordered_config(const fs::path& folder) {
   return nlohmann::ordered_json::parse(read_text_file(folder / "config.json"));
 }
 
-int all_threads() {
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1,
-                    ThreadPool::kThreadsMax);
-}
-
 size_t sum_of_bytes(const std::vector<TensorSpec>& specs) {
   size_t sum = 0;
   for (const TensorSpec& spec : specs) sum += spec.n_bytes();
@@ -92,7 +86,7 @@ bool write_model(const ModelFile& source, const ConvertOptions& options, const O
   for (const ConvertedTensor& tensor : plan.tensors) {
     for (TensorSpec& spec : specs_of(tensor)) specs.push_back(std::move(spec));
   }
-  ThreadPool pool(options.model.n_threads > 0 ? options.model.n_threads : all_threads());
+  ThreadPool pool(options.model.n_threads > 0 ? options.model.n_threads : usable_cores());
   ModelWriter writer(out.path(), specs, kShardBytesMax);
   if (!write_tensors(plan, writer, pool)) return false;
   out.write("config.json",
@@ -110,16 +104,20 @@ bool write_model(const ModelFile& source, const ConvertOptions& options, const O
   return true;
 }
 
+EvalText read_text_to_judge_by(const ModelFile& source, const Tokenizer& tokenizer,
+                               const ConvertOptions& options) {
+  const ModelConfig config = read_config(source);
+  if (options.eval_file.empty())
+    return read_eval_text(builtin_text(), "the built-in text", tokenizer, config, {});
+  return read_eval_text(read_text_file(options.eval_file), options.eval_file, tokenizer, config,
+                        {});
+}
+
 // How far the model in `folder` is from `source`. Nothing when the user interrupts.
 std::optional<Evaluation> measure(const ModelFile& source, const fs::path& folder,
+                                  const EvalText& text, const Tokenizer& tokenizer,
                                   const ConvertOptions& options) {
   const ModelFile converted = ModelFile::open(folder);
-  const Tokenizer tokenizer = load_tokenizer(source);
-  const EvalText text =
-      options.eval_file.empty()
-          ? read_eval_text(builtin_text(), "the built-in text", tokenizer, read_config(source), {})
-          : read_eval_text(read_text_file(options.eval_file), options.eval_file, tokenizer,
-                           read_config(source), {});
   ModelOptions model = options.model;
   model.context_tokens = text.window_tokens;
   const std::unique_ptr<Runner> judged = load_runner(converted, model);
@@ -157,12 +155,14 @@ void require_small_loss(const DivergenceSummary& divergence, const ConvertOption
 int run_convert(const ConvertOptions& options) {
   const ModelFile source = ModelFile::open(options.model.model);
   find_backend(options.model.device);
-  if (!options.eval_file.empty()) read_text_file(options.eval_file);  // before the work
-  load_tokenizer(source);
+  // What may be refused comes before the work.
+  const Tokenizer tokenizer = load_tokenizer(source);
+  const EvalText text = read_text_to_judge_by(source, tokenizer, options);
   OutputFolder out(options.out);
   if (!write_model(source, options, out)) return kExitInterrupted;
   flush_stdout();
-  const std::optional<Evaluation> evaluation = measure(source, out.path(), options);
+  const std::optional<Evaluation> evaluation =
+      measure(source, out.path(), text, tokenizer, options);
   if (!evaluation) return kExitInterrupted;
   require_small_loss(evaluation->divergence, options);
   out.commit();

@@ -99,8 +99,7 @@ class Planner {
   }
 
   void add(const std::string& name, const TensorView& tensor) {
-    if (tensor.dtype != DType::kF32 && tensor.dtype != DType::kF16 &&
-        tensor.dtype != DType::kBF16) {
+    if (!is_plain_float(tensor.dtype)) {
       throw Error(ErrorCode::kUnsupportedModel,
                   name + ": found type " + std::string(slip::name(tensor.dtype)) +
                       ", wanted a checkpoint in F32, F16 or BF16 that is not quantised");

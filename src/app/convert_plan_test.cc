@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/testing/random_model.h"
-#include "io/testing/expect_error.h"
+#include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/testing/random_model.h"
-#include "io/testing/expect_error.h"
+#include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 #include "tensor/quant.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/builtin_text.h"
+#include "app/eval_text.h"
 #include "app/interrupt.h"
 #include "app/token_reader.h"
 #include "base/check.h"
@@ -59,9 +60,8 @@ std::optional<DraftProbe> probe_draft_head(Runner& runner, std::span<const Token
 
 std::optional<DraftProbe> probe_draft_head(const ModelSession& session,
                                            const ProbeOptions& options) {
-  return probe_draft_head(
-      *session.runner,
-      session.tokenizer.encode(builtin_text(), AddedTokens::kIgnore, Frame::kFromFile), options);
+  return probe_draft_head(*session.runner, encode_judged(session.tokenizer, builtin_text()),
+                          options);
 }
 
 void warn_of_draft_head(const ModelSession& session) {

@@ -56,7 +56,7 @@ void require_same_vocabulary(const EvalText& text, const std::string& written,
                     label + ", wanted the " + std::to_string(wanted) + " of --model");
   }
   if (file.tokenizer_json().empty()) return;  // its tensors alone were brought
-  if (load_tokenizer(file).encode(written, AddedTokens::kIgnore) != text.tokens) {
+  if (encode_judged(load_tokenizer(file), written) != text.tokens) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--against: the tokenizer of " + label +
                     " gives other tokens for this text, wanted those of --model");

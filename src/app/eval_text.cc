@@ -20,6 +20,10 @@ int32_t resolve(const char* name, int32_t value, int32_t fallback, int32_t min, 
 
 }  // namespace
 
+std::vector<TokenId> encode_judged(const Tokenizer& tokenizer, std::string_view text) {
+  return tokenizer.encode(text, AddedTokens::kIgnore, Frame::kFromFile);
+}
+
 EvalPlan EvalText::plan() const {
   return {
       .text = tokens,
@@ -30,7 +34,7 @@ EvalPlan EvalText::plan() const {
 EvalText read_eval_text(std::string_view text, const std::string& origin,
                         const Tokenizer& tokenizer, const ModelConfig& config,
                         const WindowOptions& options) {
-  EvalText result{.tokens = tokenizer.encode(text, AddedTokens::kIgnore, Frame::kFromFile)};
+  EvalText result{.tokens = encode_judged(tokenizer, text)};
   if (result.tokens.size() < 2 || result.tokens.size() > INT32_MAX / 2) {
     throw Error(ErrorCode::kInvalidArgument, origin + ": found " +
                                                  std::to_string(result.tokens.size()) +

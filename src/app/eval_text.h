@@ -21,7 +21,11 @@ struct EvalText {
   EvalPlan plan() const;  // points at `tokens`
 };
 
-// Control tokens spelled out in the text are text. Throws Error{kInvalidArgument} naming `origin`
+// The tokens that a model is judged by: control tokens spelled out in the text are text, and what
+// the tokenizer puts around every prompt is there.
+std::vector<TokenId> encode_judged(const Tokenizer& tokenizer, std::string_view text);
+
+// Throws Error{kInvalidArgument} naming `origin`
 // for a text of fewer than two tokens, or the option that does not fit the model;
 // Error{kCorruptFile} where the tokenizer knows more tokens than the model.
 EvalText read_eval_text(std::string_view text, const std::string& origin,

@@ -12,7 +12,7 @@
 #include "app/model_session.h"
 #include "app/token_reader.h"
 #include "backend/testing/random_model.h"
-#include "io/testing/expect_error.h"
+#include "base/testing/expect_error.h"
 #include "model/weights.h"
 
 namespace slip {

@@ -97,8 +97,8 @@ Json lanes_json(const RunnerInfo& plan) {
 }
 
 Json companion_json(const CompanionFile& file) {
-  return {{"is_present", !file.path.empty()},
-          {"is_usable", !file.path.empty() && file.problem.empty()},
+  return {{"is_present", file.is_present},
+          {"is_usable", file.is_present && file.problem.empty()},
           {"problem", file.problem.empty() ? Json() : Json(file.problem)}};
 }
 
@@ -173,7 +173,7 @@ void print_unused(const std::vector<std::string>& unused) {
 }
 
 void print_companion(const char* label, const CompanionFile& file, const std::string& good) {
-  if (file.path.empty()) {
+  if (!file.is_present) {
     print_row(label, "none");
   } else {
     print_row(label, file.problem.empty() ? good : "cannot be used: " + one_line(file.problem));

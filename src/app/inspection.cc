@@ -5,6 +5,7 @@
 
 #include "app/backends.h"
 #include "app/builtin_text.h"
+#include "app/eval_text.h"
 #include "app/model_session.h"
 #include "base/error.h"
 #include "model/weights.h"
@@ -57,18 +58,19 @@ Inspection inspect(const ModelOptions& options) {
                     .model_type = model_type_of(file.config()),
                     .file_bytes = static_cast<int64_t>(file.n_bytes()),
                     .n_tensors = static_cast<int64_t>(file.tensors().size()),
-                    .tokenizer = {.path = file.tokenizer_json().string()},
-                    .chat_template = {.path = file.chat_template().string()}};
+                    .tokenizer = {.is_present = !file.tokenizer_json().empty()}};
   for (const auto& [name, tensor] : file.tensors()) {
     if (result.tensor_names.size() < kTensorNamesShown) result.tensor_names.push_back(name);
   }
   std::optional<Tokenizer> tokenizer;
-  if (!result.tokenizer.path.empty()) {
+  if (result.tokenizer.is_present) {
     result.tokenizer.problem = problem_of([&] { tokenizer.emplace(load_tokenizer(file)); });
   }
   if (tokenizer) result.tokenizer_vocab_size = tokenizer->vocab_size();
-  if (!result.chat_template.path.empty())
-    result.chat_template.problem = problem_of([&] { load_chat_template(file); });
+  CompanionFile& chat_template = result.chat_template;
+  chat_template.problem =
+      problem_of([&] { chat_template.is_present = load_chat_template(file).has_value(); });
+  if (!chat_template.problem.empty()) chat_template.is_present = true;
 
   std::unique_ptr<Runner> runner;
   result.problem = problem_of([&] {
@@ -78,7 +80,7 @@ Inspection inspect(const ModelOptions& options) {
     result.plan = runner->info();
   });
   if (!runner || !tokenizer || !runner->info().has_draft_head) return result;
-  const std::vector<TokenId> text = tokenizer->encode(builtin_text(), AddedTokens::kIgnore);
+  const std::vector<TokenId> text = encode_judged(*tokenizer, builtin_text());
   const bool fits = std::ranges::all_of(text, [&](TokenId token) {
     return index(token) < static_cast<size_t>(runner->info().vocab_size);
   });

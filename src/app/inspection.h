@@ -18,7 +18,7 @@ namespace slip {
 
 // A file beside the weights: what it is good for, or why not.
 struct CompanionFile {
-  std::string path;     // empty: there is none
+  bool is_present = false;
   std::string problem;  // the sentence of its refusal; empty: it parses
 };
 

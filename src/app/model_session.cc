@@ -8,7 +8,7 @@
 #include "app/backends.h"
 #include "base/error.h"
 #include "io/json_file.h"
-#include "model/config_reader.h"
+#include "model/weights.h"
 
 namespace slip {
 
@@ -70,8 +70,8 @@ std::optional<std::string> embedded_template(const nlohmann::json& config,
 
 // The special tokens that templates print by name; a model without the file has none.
 nlohmann::ordered_json load_template_variables(const ModelFile& file) {
-  const std::filesystem::path path = file.folder() / "tokenizer_config.json";
-  if (!std::filesystem::exists(path)) return nlohmann::ordered_json::object();
+  const std::filesystem::path path = file.tokenizer_config();
+  if (path.empty()) return nlohmann::ordered_json::object();
   return special_token_variables(parse_json(read_text_file(path), path.string()));
 }
 
@@ -122,8 +122,8 @@ Tokenizer load_tokenizer(const ModelFile& file) {
 std::optional<ChatTemplate> load_chat_template(const ModelFile& file) {
   const std::filesystem::path path = file.chat_template();
   if (!path.empty()) return ChatTemplate::parse(read_text_file(path), path.string());
-  const std::filesystem::path config = file.folder() / "tokenizer_config.json";
-  if (!std::filesystem::exists(config)) return std::nullopt;
+  const std::filesystem::path config = file.tokenizer_config();
+  if (config.empty()) return std::nullopt;
   const std::optional<std::string> jinja =
       embedded_template(parse_json(read_text_file(config), config.string()), config.string());
   if (!jinja) return std::nullopt;
@@ -135,13 +135,8 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
                        .context_tokens_max = options.context_tokens,
                        .kernels = options.kernels};
   if (runner.context_tokens_max == 0) {
-    // Both shapes of config.json; the runner itself checks the value.
-    const nlohmann::json& config = file.config();
-    const ConfigReader root(config, "config.json");
-    const ConfigReader text = root.has("text_config") ? root.child("text_config") : root;
-    runner.context_tokens_max = std::min(
-        kContextTokensDefault,
-        text.integer_or("max_position_embeddings", kContextTokensDefault, 1, INT32_MAX / 2));
+    runner.context_tokens_max =
+        std::min(kContextTokensDefault, read_config(file).context_tokens_max);
   }
   return find_backend(options.device).load(file, runner);
 }

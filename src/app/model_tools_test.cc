@@ -12,8 +12,8 @@
 #include "app/draft_probe.h"
 #include "app/inspection.h"
 #include "backend/testing/random_model.h"
+#include "base/testing/expect_error.h"
 #include "io/json_file.h"
-#include "io/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 #include "tensor/dtype.h"
 
@@ -143,6 +143,14 @@ TEST(Inspect, SaysWhyATokenizerOrTemplateIsOfNoUse) {
   EXPECT_NE(i["tokenizer"]["problem"].get<std::string>().find("tokenizer.json"), std::string::npos);
   EXPECT_EQ(i["chat_template"]["is_present"], true);
   EXPECT_EQ(i["chat_template"]["is_usable"], false);
+}
+
+TEST(Inspect, FindsTheTemplateOfAnOlderFolder) {
+  const SourceModel model;
+  fs::remove(model.path() / "chat_template.jinja");
+  EXPECT_EQ(inspect_json(model.path())["chat_template"]["is_present"], false);
+  std::ofstream(model.path() / "tokenizer_config.json") << R"({"chat_template": "{{ messages }}"})";
+  EXPECT_EQ(inspect_json(model.path())["chat_template"]["is_usable"], true);
 }
 
 TEST(Inspect, SaysTheSameInWords) {
@@ -343,6 +351,20 @@ TEST(Eval, ComparesTwoModelsOfOneVocabulary) {
   const nlohmann::json e = eval_json(options);
   EXPECT_GT(e["against"][0]["kl_mean_nats"], 1);
   EXPECT_GT(e["against"][0]["perplexity"], 1000);
+}
+
+TEST(Eval, ComparesModelsWhoseTokenizerBeginsEveryText) {
+  const TemporaryFolder home;
+  const SourceModel model;
+  const fs::path file = model.path() / "tokenizer.json";
+  nlohmann::json tokenizer = parse_json(read_text_file(file), "test");
+  tokenizer["post_processor"] = nlohmann::json::parse(R"({"type": "TemplateProcessing",
+      "single": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+      "special_tokens": {"<|endoftext|>": {"id": "<|endoftext|>", "ids": [8176], "tokens": ["<|endoftext|>"]}}})");
+  std::ofstream(file) << tokenizer.dump();
+  EvalOptions options = eval_options(home);
+  options.model.model = options.against = model.path().string();
+  EXPECT_EQ(eval_json(options)["against"][0]["kl_max_nats"], 0);
 }
 
 TEST(Eval, RefusesAModelOfAnotherVocabulary) {

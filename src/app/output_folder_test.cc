@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/expect_error.h"
 #include "io/json_file.h"
-#include "io/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {

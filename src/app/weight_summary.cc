@@ -16,21 +16,10 @@ class Summary {
     sum.n_bytes += static_cast<int64_t>(matrix.n_bytes());
   }
 
-  void add(const FfnWeights& ffn) {
-    for (const WeightView* matrix : {&ffn.gate, &ffn.up, &ffn.down}) add(*matrix);
-  }
-
   void add(const LayerWeights& layer) {
-    const AttentionWeights& a = layer.attention;
-    const DeltaNetWeights& d = layer.delta_net;
-    const ExpertsWeights& e = layer.experts;
-    for (const WeightView* matrix :
-         {&a.q, &a.k, &a.v, &a.out, &d.qkv, &d.z, &d.b, &d.a, &d.out, &e.router, &e.shared_gate}) {
-      add(*matrix);
-    }
-    add(layer.ffn);
-    add(e.shared);
-    for (const FfnWeights& expert : e.experts) add(expert);
+    const auto visit = [this](const WeightView& matrix) { add(matrix); };
+    for_each_matrix(layer, visit);
+    for (const FfnWeights& expert : layer.experts.experts) for_each_matrix(expert, visit);
   }
 
   std::vector<FormatSum> result() const {

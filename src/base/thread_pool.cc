@@ -1,11 +1,14 @@
 #include "base/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include <sched.h>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -153,6 +156,13 @@ void ThreadPool::run_erased(int n_items, void* body, Call call) {
     const int n_unfinished = shared.n_unfinished.load(std::memory_order_relaxed);
     if (n_unfinished != 0) shared.n_unfinished.wait(n_unfinished, std::memory_order_relaxed);
   }
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::clamp(CPU_COUNT(&set), 1, ThreadPool::kThreadsMax);
 }
 
 }  // namespace slip

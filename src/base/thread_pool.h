@@ -7,6 +7,9 @@
 
 namespace slip {
 
+// Cores that this process may run on, [1, ThreadPool::kThreadsMax].
+int usable_cores();
+
 class ThreadPool {
  public:
   // Starts n_threads - 1 workers; the caller of run() is the last one.

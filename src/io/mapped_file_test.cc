@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "io/testing/expect_error.h"
+#include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {

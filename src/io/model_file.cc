@@ -95,6 +95,10 @@ size_t ModelFile::n_bytes() const {
 
 fs::path ModelFile::tokenizer_json() const { return existing_file(folder_ / "tokenizer.json"); }
 
+fs::path ModelFile::tokenizer_config() const {
+  return existing_file(folder_ / "tokenizer_config.json");
+}
+
 fs::path ModelFile::chat_template() const { return existing_file(folder_ / "chat_template.jinja"); }
 
 fs::path ModelFile::generation_config() const {

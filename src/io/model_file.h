@@ -28,6 +28,7 @@ class ModelFile {
 
   // The other files of the folder; empty paths where there is none.
   std::filesystem::path tokenizer_json() const;
+  std::filesystem::path tokenizer_config() const;
   std::filesystem::path chat_template() const;  // chat_template.jinja
   std::filesystem::path generation_config() const;
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/testing/expect_error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "base/testing/expect_error.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
-#include "io/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {

@@ -2,23 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {
 
 // The message of the Error that `action` throws; empty where it throws none.
-template <class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+using testing::message_of;
 
-class ConfigReaderTest : public testing::Test {
+class ConfigReaderTest : public ::testing::Test {
  protected:
   const nlohmann::json object_ = nlohmann::json::parse(R"({
     "size": 8, "huge": 18446744073709551615, "real": 0.5, "name": "x", "flag": true, "nothing": null,

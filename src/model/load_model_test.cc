@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/testing/random_model.h"
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 #include "io/json_file.h"
 #include "io/safetensors.h"
 #include "model/tensor_finder.h"
@@ -26,13 +26,10 @@ void change_tensors(const std::filesystem::path& folder, Change change) {
 }
 
 std::string message_of_load(const std::filesystem::path& folder) {
-  try {
+  return testing::message_of([&] {
     const ModelFile file = ModelFile::open(folder);
     load_model(file);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 float mean(const Vector& values) {

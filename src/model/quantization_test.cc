@@ -2,22 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {
 
 using nlohmann::json;
 
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+using testing::message_of;
 
 std::string message_of_config(const char* config) {
   return message_of([&] { require_known_quantization(json::parse(config)); });

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {
@@ -15,12 +15,7 @@ Rope parse(const char* text, int32_t head_dim, double partial = 1) {
 }
 
 std::string message_of(const char* text) {
-  try {
-    parse(text, 16);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::message_of([&] { parse(text, 16); });
 }
 
 // Within the rounding of a float division and product.

@@ -23,10 +23,6 @@ using Shape = std::vector<int64_t>;
               name + ": type " + std::string(slip::name(found)) + ", supported here is " + wanted);
 }
 
-bool is_plain_float(DType type) {
-  return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
-}
-
 WeightFormat plain_format(const std::string& tensor, DType type) {
   switch (type) {
     case DType::kF32:
@@ -40,10 +36,11 @@ WeightFormat plain_format(const std::string& tensor, DType type) {
   }
 }
 
-void require_finite(const std::string& name, const TensorView& view) {
-  const std::vector<float> values = to_floats(view);
+std::vector<float> finite_floats(const std::string& name, const TensorView& view) {
+  if (!is_plain_float(view.dtype)) refuse_type(name, view.dtype, "F32, F16 or BF16");
+  std::vector<float> values = to_floats(view);
   const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
-  if (bad == values.end()) return;
+  if (bad == values.end()) return values;
   throw Error(ErrorCode::kCorruptFile, name + ": element " + std::to_string(bad - values.begin()) +
                                            " is " + std::to_string(*bad) +
                                            ", expected finite values");
@@ -100,9 +97,8 @@ const TensorView& TensorFinder::take(const std::string& name) {
 
 const TensorView& TensorFinder::take_scales(const std::string& name, const Shape& shape) {
   const TensorView& scales = take(name);
-  if (!is_plain_float(scales.dtype)) refuse_type(name, scales.dtype, "F32, F16 or BF16");
   if (scales.shape != shape) refuse_shape(name, scales.shape, shape);
-  require_finite(name, scales);
+  finite_floats(name, scales);
   return scales;
 }
 
@@ -234,14 +230,12 @@ WeightView TensorFinder::reorder_rows(const std::string& module, const WeightVie
 
 std::vector<float> TensorFinder::vector(const std::string& name, const Shape& shape) {
   const TensorView& tensor = take(name);
-  if (!is_plain_float(tensor.dtype)) refuse_type(name, tensor.dtype, "F32, F16 or BF16");
   // A convolution weight is [channels, 1, taps] in Hugging Face files and [channels, taps, 1] in
   // MLX ones: same values.
   Shape found = tensor.shape;
   if (shape.size() < found.size()) std::erase(found, 1);
   if (found != shape) refuse_shape(name, tensor.shape, shape);
-  require_finite(name, tensor);
-  return to_floats(tensor);
+  return finite_floats(name, tensor);
 }
 
 std::vector<std::string> TensorFinder::unused() const {

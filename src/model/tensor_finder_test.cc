@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {
@@ -64,13 +64,10 @@ class FileOf {
 
   template <class Call>
   std::string message(Call call) {
-    try {
+    return testing::message_of([&] {
       TensorFinder found = finder();
       call(found);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    });
   }
 
  private:

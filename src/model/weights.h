@@ -82,6 +82,24 @@ struct LoadedModel {
   std::vector<std::string> unused;  // names of tensors that nothing asked for, in order
 };
 
+// Calls visit(matrix) for every matrix of a network or a layer, those that it does not have
+// included (no data); the routed experts of a layer are left to the caller.
+template <class Visit>
+void for_each_matrix(const FfnWeights& ffn, Visit visit) {
+  for (const WeightView* matrix : {&ffn.gate, &ffn.up, &ffn.down}) visit(*matrix);
+}
+template <class Visit>
+void for_each_matrix(const LayerWeights& layer, Visit visit) {
+  const AttentionWeights& a = layer.attention;
+  const DeltaNetWeights& d = layer.delta_net;
+  const ExpertsWeights& e = layer.experts;
+  for (const WeightView* matrix :
+       {&a.q, &a.k, &a.v, &a.out, &d.qkv, &d.z, &d.b, &d.a, &d.out, &e.router, &e.shared_gate})
+    visit(*matrix);
+  for_each_matrix(layer.ffn, visit);
+  for_each_matrix(e.shared, visit);
+}
+
 // Bytes of all matrices, each counted once.
 int64_t matrix_bytes(const LoadedModel& model);
 

@@ -33,6 +33,11 @@ size_t element_bytes(DType dtype);
 std::string_view name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view name);
 
+// F32, F16 or BF16: what weights and scales come in where they are not packed.
+constexpr bool is_plain_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
 struct BFloat16 {
   uint16_t bits;
 };

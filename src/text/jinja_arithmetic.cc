@@ -30,6 +30,15 @@ std::optional<Value> on_numbers(const Value& a, const Value& b, OnIntegers on_in
   return std::nullopt;
 }
 
+// The same for operators that mean nothing else.
+template <class OnIntegers, class OnFloats>
+Value require_numbers(Run& run, std::string_view operation, const Value& a, const Value& b,
+                      OnIntegers on_integers, OnFloats on_floats) {
+  const auto result = on_numbers(a, b, on_integers, on_floats);
+  if (!result) fail_between(run, operation, a, b);
+  return *result;
+}
+
 Value repeated_string(Run& run, const Value& value, int64_t n_times) {
   const Text& text = value.text();
   if (n_times <= 0) return Value(Text(), value.is_markup());
@@ -139,16 +148,14 @@ Value add(Run& run, const Value& a, const Value& b) {
 }
 
 Value subtract(Run& run, const Value& a, const Value& b) {
-  const auto difference = on_numbers(
-      a, b,
+  return require_numbers(
+      run, "-", a, b,
       [&](int64_t i, int64_t j) {
         int64_t result = 0;
         const bool is_overflow = __builtin_sub_overflow(i, j, &result);
         return checked(run, is_overflow, result);
       },
       [](double x, double y) { return Value(x - y); });
-  if (!difference) fail_between(run, "-", a, b);
-  return *difference;
 }
 
 Value multiply(Run& run, const Value& a, const Value& b) {
@@ -179,8 +186,8 @@ Value divide(Run& run, const Value& a, const Value& b) {
 }
 
 Value floor_divide(Run& run, const Value& a, const Value& b) {
-  const auto quotient = on_numbers(
-      a, b,
+  return require_numbers(
+      run, "//", a, b,
       [&](int64_t i, int64_t j) {
         if (j == 0) run.fail("division by zero");
         if (j == -1) return subtract(run, Value(int64_t{0}), Value(i));
@@ -191,14 +198,12 @@ Value floor_divide(Run& run, const Value& a, const Value& b) {
         if (y == 0) run.fail("division by zero");
         return Value(float_floor_divide(x, y));
       });
-  if (!quotient) fail_between(run, "//", a, b);
-  return *quotient;
 }
 
 Value modulo(Run& run, const Value& a, const Value& b) {
   if (a.is_string()) return make_string(run, format_printf(run, a, b));
-  const auto remainder = on_numbers(
-      a, b,
+  return require_numbers(
+      run, "%", a, b,
       [&](int64_t i, int64_t j) {
         if (j == 0) run.fail("division by zero");
         if (j == -1) return Value(int64_t{0});
@@ -209,20 +214,16 @@ Value modulo(Run& run, const Value& a, const Value& b) {
         if (y == 0) run.fail("division by zero");
         return Value(float_modulo(x, y));
       });
-  if (!remainder) fail_between(run, "%", a, b);
-  return *remainder;
 }
 
 Value power(Run& run, const Value& a, const Value& b) {
-  const auto result = on_numbers(
-      a, b,
+  return require_numbers(
+      run, "**", a, b,
       [&](int64_t i, int64_t j) {
         if (j >= 0) return integer_power(run, i, j);
         return float_power(run, static_cast<double>(i), static_cast<double>(j));
       },
       [&](double x, double y) { return float_power(run, x, y); });
-  if (!result) fail_between(run, "**", a, b);
-  return *result;
 }
 
 Value concatenate(Run& run, const Value& a, const Value& b) {

@@ -1,7 +1,7 @@
 #include "text/xml_call_reader.h"
 
+#include <cctype>
 #include <random>
-#include <regex>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -147,6 +147,15 @@ TEST(XmlCallReader, BoundsTheGapsBetweenTags) {
 }
 
 // Values made of what a value can trip over, written as templates write calls.
+// Independent of the reader: an end of the value, or a call in it, whatever white space stands
+// between the tags.
+bool is_ambiguous(std::string value) {
+  std::erase_if(value, [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; });
+  return value.find("</parameter><parameter=w>") != std::string::npos ||
+         value.find("</parameter></function></tool_call>") != std::string::npos ||
+         value.find("<tool_call><function=f>") != std::string::npos;
+}
+
 TEST(XmlCallReader, ReadsBackAllValuesThatTheGrammarCanTellFromItsTags) {
   const std::vector<std::string> parts = {"</parameter>",
                                           "</function>",
@@ -166,17 +175,13 @@ TEST(XmlCallReader, ReadsBackAllValuesThatTheGrammarCanTellFromItsTags) {
                                           "\\",
                                           "=",
                                           "\t"};
-  // Independent of the reader: an end of the value, or a call in it.
-  const std::regex ambiguous(
-      "</parameter>\\s*<parameter=w>|</parameter>\\s*</function>\\s*</tool_call>|"
-      "<tool_call>\\s*<function=f>");
   std::mt19937 random(5);
   int n_read = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string value;
     const size_t n_parts = random() % 12;
     for (size_t i = 0; i < n_parts; ++i) value += parts[random() % parts.size()];
-    if (std::regex_search(value, ambiguous)) continue;
+    if (is_ambiguous(value)) continue;
     ASSERT_EQ(value_of(call_with(value)), value);
     ++n_read;
   }

@@ -98,15 +98,15 @@ void CpuExperts::route(const ExpertsArgs& args, int32_t first_row, int32_t n_row
     float* scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
     if (i == n_pieces) {
       const Item item{.group = &all, .out_begin = 0, .out_end = 1};
-      multiply(args.shared_gate, item, normed_.data(), width_, shared_gate_.data(), 1, scratch);
+      multiply(args.shared_gate, item, {normed_.data(), width_}, {shared_gate_.data(), 1}, scratch);
       return;
     }
     const int32_t begin = i * kOutsPerItem;
     const Item item{.group = &all,
                     .out_begin = begin,
                     .out_end = std::min(config_.n_experts, begin + kOutsPerItem)};
-    multiply(args.router, item, normed_.data(), width_, router_.data() + begin,
-             index(config_.n_experts), scratch);
+    multiply(args.router, item, {normed_.data(), width_},
+             {router_.data() + begin, index(config_.n_experts)}, scratch);
   });
   pool_.run(n_rows, [&](int row, int thread) { choose(row, thread); });
 }
@@ -186,15 +186,15 @@ void CpuExperts::for_items(Act of_outputs, Body&& body) {
             [&](int i, int thread) { body(items_[index(i)], thread); });
 }
 
-void CpuExperts::multiply(MatrixRef weight, const Item& item, const float* x, size_t x_stride,
-                          float* y, size_t y_stride, float* scratch) const {
+void CpuExperts::multiply(MatrixRef weight, const Item& item, Rows<const float> x, Rows<float> y,
+                          float* scratch) const {
   kernels_.product({.weight = &storage_.matrix(weight),
                     .out_begin = item.out_begin,
                     .out_end = item.out_end,
-                    .x = x + index(item.group->begin) * x_stride,
-                    .y = y,
-                    .x_stride = x_stride,
-                    .y_stride = y_stride,
+                    .x = x.data + index(item.group->begin) * x.stride,
+                    .y = y.data,
+                    .x_stride = x.stride,
+                    .y_stride = y.stride,
                     .n_rows = item.group->n_rows,
                     .scratch = scratch});
 }
@@ -202,12 +202,12 @@ void CpuExperts::multiply(MatrixRef weight, const Item& item, const float* x, si
 void CpuExperts::run_up(const Item& item, int thread) {
   const Group& group = *item.group;
   float* scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
-  float* gate = scratch + product_floats_;
-  float* up = gate + floats(index(slab_rows_), kOutsPerItem);
-  multiply(group.ffn.gate, item, inputs_.data(), width_, gate, kOutsPerItem, scratch);
-  multiply(group.ffn.up, item, inputs_.data(), width_, up, kOutsPerItem, scratch);
+  const Rows<float> gate{scratch + product_floats_, kOutsPerItem};
+  const Rows<float> up{gate.data + floats(index(slab_rows_), kOutsPerItem), kOutsPerItem};
+  multiply(group.ffn.gate, item, {inputs_.data(), width_}, gate, scratch);
+  multiply(group.ffn.up, item, {inputs_.data(), width_}, up, scratch);
   for (int32_t r = 0; r < group.n_rows; ++r) {
-    kernels_.silu_mul(gate + r * kOutsPerItem, up + r * kOutsPerItem,
+    kernels_.silu_mul(gate.data + r * kOutsPerItem, up.data + r * kOutsPerItem,
                       hidden_.data() + index(group.begin + r) * ffn_width_ + item.out_begin,
                       item.out_end - item.out_begin);
   }
@@ -216,7 +216,7 @@ void CpuExperts::run_up(const Item& item, int thread) {
 void CpuExperts::run_down(const Item& item, int thread) {
   float* scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
   float* out = outputs_.data() + index(item.group->begin) * width_ + item.out_begin;
-  multiply(item.group->ffn.down, item, hidden_.data(), ffn_width_, out, width_, scratch);
+  multiply(item.group->ffn.down, item, {hidden_.data(), ffn_width_}, {out, width_}, scratch);
 }
 
 void CpuExperts::combine(int32_t first_row, int32_t n_rows) {

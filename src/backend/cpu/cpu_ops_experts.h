@@ -29,6 +29,12 @@ class CpuExperts {
     FfnRefs ffn;
     int32_t begin, n_rows;
   };
+  // Rows that lie `stride` floats apart.
+  template <class Float>
+  struct Rows {
+    Float* data;
+    size_t stride;
+  };
   // Outputs [out_begin, out_end) of a group.
   struct Item {
     const Group* group;
@@ -46,8 +52,8 @@ class CpuExperts {
   void run_down(const Item& item, int thread);
   void combine(int32_t first_row, int32_t n_rows);
 
-  void multiply(MatrixRef weight, const Item& item, const float* x, size_t x_stride, float* y,
-                size_t y_stride, float* scratch) const;
+  void multiply(MatrixRef weight, const Item& item, Rows<const float> x, Rows<float> y,
+                float* scratch) const;
   size_t index(int32_t i) const { return static_cast<size_t>(i); }
 
   const OpsStorage& storage_;

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include <sched.h>
-
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/draft_history.h"
 #include "backend/cpu/kernels/table.h"
@@ -29,13 +27,6 @@ namespace {
 constexpr int32_t kSplits = 8;
 constexpr int32_t kBatchRowsMax = 4096;
 constexpr int32_t kStatesMax = 1024;
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::clamp(CPU_COUNT(&set), 1, ThreadPool::kThreadsMax);
-}
 
 int32_t in_range(const char* name, int64_t value, int64_t min, int64_t max) {
   if (value >= min && value <= max) return static_cast<int32_t>(value);

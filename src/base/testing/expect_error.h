@@ -10,6 +10,17 @@
 
 namespace slip::testing {
 
+// The message of the Error that action() throws; empty where it throws none.
+template <class Action>
+std::string message_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 // Passes if action() throws Error{code} with `words` in its message.
 template <class Action>
 ::testing::AssertionResult fails_with(ErrorCode code, std::string_view words, Action action) {

@@ -14,6 +14,48 @@ int32_t multiple_of_8(const ConfigReader& text, std::string_view key) {
   return size;
 }
 
+// linear_* keys.
+DeltaNetConfig parse_delta_net(const ConfigReader& text) {
+  const DeltaNetConfig d{
+      .n_key_heads = text.integer_or("linear_num_key_heads", 16, 1, kSizeMax),
+      .n_value_heads = text.integer_or("linear_num_value_heads", 32, 1, kSizeMax),
+      .key_dim = text.integer_or("linear_key_head_dim", 128, 8, 1024),
+      .value_dim = text.integer_or("linear_value_head_dim", 128, kStripColumns, 1024),
+      .conv_kernel = text.integer_or("linear_conv_kernel_dim", 4, 2, 16)};
+  if (d.n_value_heads % d.n_key_heads != 0)
+    text.refuse("linear_num_value_heads", "a multiple of linear_num_key_heads");
+  if (d.key_dim % 8 != 0) text.refuse("linear_key_head_dim", "a multiple of 8");
+  if (d.value_dim % kStripColumns != 0) text.refuse("linear_value_head_dim", "a multiple of 32");
+  return d;
+}
+
+// Attention in every fourth layer, or as layer_types says.
+std::vector<LayerConfig> parse_hybrid_layers(const ConfigReader& text) {
+  const int32_t n_layers = text.integer("num_hidden_layers", 1, kLayersMax);
+  std::vector<LayerConfig> layers(static_cast<size_t>(n_layers));
+  if (!text.has("layer_types")) {
+    const int32_t interval = text.integer_or("full_attention_interval", 4, 1, kLayersMax);
+    for (int32_t i = 0; i < n_layers; ++i) {
+      layers[static_cast<size_t>(i)].mixer =
+          (i + 1) % interval == 0 ? MixerKind::kAttention : MixerKind::kDeltaNet;
+    }
+  } else {
+    const std::vector<std::string> types = text.texts("layer_types");
+    if (types.size() != layers.size())
+      text.refuse("layer_types", "one entry for each of " + std::to_string(n_layers) + " layers");
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i] != "full_attention" && types[i] != "linear_attention")
+        text.refuse("layer_types", "\"full_attention\" and \"linear_attention\" only");
+      layers[i].mixer = types[i] == "full_attention" ? MixerKind::kAttention : MixerKind::kDeltaNet;
+    }
+  }
+  // The cache is what a sequence's room is counted in.
+  const bool has_attention = std::ranges::any_of(
+      layers, [](const LayerConfig& layer) { return layer.mixer == MixerKind::kAttention; });
+  if (!has_attention) text.refuse("layer_types", "at least one full-attention layer");
+  return layers;
+}
+
 }  // namespace
 
 ConfigReader text_reader(const ConfigReader& root) {
@@ -44,20 +86,6 @@ AttentionConfig parse_heads(const ConfigReader& text, int32_t hidden_size,
   return attention;
 }
 
-DeltaNetConfig parse_delta_net(const ConfigReader& text) {
-  const DeltaNetConfig d{
-      .n_key_heads = text.integer_or("linear_num_key_heads", 16, 1, kSizeMax),
-      .n_value_heads = text.integer_or("linear_num_value_heads", 32, 1, kSizeMax),
-      .key_dim = text.integer_or("linear_key_head_dim", 128, 8, 1024),
-      .value_dim = text.integer_or("linear_value_head_dim", 128, kStripColumns, 1024),
-      .conv_kernel = text.integer_or("linear_conv_kernel_dim", 4, 2, 16)};
-  if (d.n_value_heads % d.n_key_heads != 0)
-    text.refuse("linear_num_value_heads", "a multiple of linear_num_key_heads");
-  if (d.key_dim % 8 != 0) text.refuse("linear_key_head_dim", "a multiple of 8");
-  if (d.value_dim % kStripColumns != 0) text.refuse("linear_value_head_dim", "a multiple of 32");
-  return d;
-}
-
 ExpertsConfig parse_experts(const ConfigReader& text, bool renormalise_fallback) {
   constexpr int32_t kExpertsMax = 1 << 14;
   ExpertsConfig experts{.n_experts = text.integer("num_experts", 1, kExpertsMax)};
@@ -69,30 +97,14 @@ ExpertsConfig parse_experts(const ConfigReader& text, bool renormalise_fallback)
   return experts;
 }
 
-std::vector<LayerConfig> parse_hybrid_layers(const ConfigReader& text) {
-  const int32_t n_layers = text.integer("num_hidden_layers", 1, kLayersMax);
-  std::vector<LayerConfig> layers(static_cast<size_t>(n_layers));
-  if (!text.has("layer_types")) {
-    const int32_t interval = text.integer_or("full_attention_interval", 4, 1, kLayersMax);
-    for (int32_t i = 0; i < n_layers; ++i) {
-      layers[static_cast<size_t>(i)].mixer =
-          (i + 1) % interval == 0 ? MixerKind::kAttention : MixerKind::kDeltaNet;
-    }
-  } else {
-    const std::vector<std::string> types = text.texts("layer_types");
-    if (types.size() != layers.size())
-      text.refuse("layer_types", "one entry for each of " + std::to_string(n_layers) + " layers");
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (types[i] != "full_attention" && types[i] != "linear_attention")
-        text.refuse("layer_types", "\"full_attention\" and \"linear_attention\" only");
-      layers[i].mixer = types[i] == "full_attention" ? MixerKind::kAttention : MixerKind::kDeltaNet;
-    }
-  }
-  // The cache is what a sequence's room is counted in.
-  const bool has_attention = std::ranges::any_of(
-      layers, [](const LayerConfig& layer) { return layer.mixer == MixerKind::kAttention; });
-  if (!has_attention) text.refuse("layer_types", "at least one full-attention layer");
-  return layers;
+void parse_hybrid_mixers(const ConfigReader& text, double rope_theta_fallback,
+                         ModelConfig& config) {
+  config.attention = parse_heads(text, config.hidden_size, 256);
+  config.attention.rope = parse_rope(text, config.attention.head_dim, 0.25, rope_theta_fallback);
+  config.attention.has_output_gate = true;
+  config.attention.has_head_norms = true;
+  config.layers = parse_hybrid_layers(text);
+  if (config.n_layers(MixerKind::kDeltaNet) > 0) config.delta_net = parse_delta_net(text);
 }
 
 std::vector<LayerConfig> parse_attention_layers(const ConfigReader& text) {
@@ -101,9 +113,10 @@ std::vector<LayerConfig> parse_attention_layers(const ConfigReader& text) {
   if (text.has("layer_types")) {
     const std::vector<std::string> types = text.texts("layer_types");
     const auto n_full = std::ranges::count(types, "full_attention");
-    if (n_full != n_layers || types.size() != static_cast<size_t>(n_layers))
+    if (n_full != n_layers || types.size() != static_cast<size_t>(n_layers)) {
       text.refuse("layer_types",
                   "\"full_attention\" for each of " + std::to_string(n_layers) + " layers");
+    }
   }
   return std::vector<LayerConfig>(static_cast<size_t>(n_layers));
 }

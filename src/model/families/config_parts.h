@@ -27,15 +27,14 @@ ModelConfig parse_sizes(const ConfigReader& root, const ConfigReader& text);
 AttentionConfig parse_heads(const ConfigReader& text, int32_t hidden_size,
                             int32_t head_dim_fallback);
 
-// linear_* keys.
-DeltaNetConfig parse_delta_net(const ConfigReader& text);
-
 // num_experts and its companions.
 //   renormalise_fallback  where norm_topk_prob is absent
 ExpertsConfig parse_experts(const ConfigReader& text, bool renormalise_fallback);
 
-// Attention in every fourth layer, or as layer_types says.
-std::vector<LayerConfig> parse_hybrid_layers(const ConfigReader& text);
+// What the families with delta nets have alike: gated attention with head norms, of which a quarter
+// is rotated where no key says otherwise, in every fourth layer or where layer_types says; delta
+// nets (linear_* keys) in the others.
+void parse_hybrid_mixers(const ConfigReader& text, double rope_theta_fallback, ModelConfig& config);
 
 // Attention in every layer; layer_types, where it is present, has to agree.
 std::vector<LayerConfig> parse_attention_layers(const ConfigReader& text);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {
@@ -17,12 +17,7 @@ nlohmann::json config_of(const char* model_type) {
 }
 
 std::string message_of(const nlohmann::json& json) {
-  try {
-    llama::parse_config(json);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::message_of([&] { llama::parse_config(json); });
 }
 
 TEST(LlamaConfig, HasNeitherBiasNorHeadNormsNorGate) {

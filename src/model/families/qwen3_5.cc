@@ -21,12 +21,7 @@ void require_known_features(const ConfigReader& text) {
 ModelConfig parse_mixers(const ConfigReader& root, const ConfigReader& text) {
   require_known_features(text);
   ModelConfig config = parse_sizes(root, text);
-  config.attention = parse_heads(text, config.hidden_size, 256);
-  config.attention.rope = parse_rope(text, config.attention.head_dim, 0.25, 1e7);
-  config.attention.has_output_gate = true;
-  config.attention.has_head_norms = true;
-  config.layers = parse_hybrid_layers(text);
-  if (config.n_layers(MixerKind::kDeltaNet) > 0) config.delta_net = parse_delta_net(text);
+  parse_hybrid_mixers(text, 1e7, config);
   return config;
 }
 

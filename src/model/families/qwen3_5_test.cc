@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {
@@ -20,12 +20,7 @@ nlohmann::json nested(const nlohmann::json& text) {
 }
 
 std::string message_of(const nlohmann::json& text) {
-  try {
-    qwen3_5::parse_config(nested(text));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::message_of([&] { qwen3_5::parse_config(nested(text)); });
 }
 
 TEST(Qwen35Config, ReadsNestedAndFlatConfigurationsAlike) {
@@ -73,7 +68,7 @@ struct Refusal {
   nlohmann::json value;
 };
 
-class Qwen35Refusal : public testing::TestWithParam<Refusal> {};
+class Qwen35Refusal : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(Qwen35Refusal, NamesTheKey) {
   nlohmann::json text = text_config();
@@ -83,14 +78,14 @@ TEST_P(Qwen35Refusal, NamesTheKey) {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, Qwen35Refusal,
-    testing::Values(Refusal{"hidden_act", "gelu"}, Refusal{"attn_output_gate", false},
-                    Refusal{"attention_bias", true}, Refusal{"output_gate_type", "sigmoid"},
-                    Refusal{"num_key_value_heads", 3}, Refusal{"linear_num_value_heads", 3},
-                    Refusal{"head_dim", 31}, Refusal{"hidden_size", 63},
-                    Refusal{"linear_value_head_dim", 48}, Refusal{"mtp_num_hidden_layers", 2},
-                    Refusal{"layer_types", nlohmann::json::array({"full_attention"})},
-                    Refusal{"num_hidden_layers", 1 << 30}, Refusal{"vocab_size", -1},
-                    Refusal{"vocab_size", nullptr}),
+    ::testing::Values(Refusal{"hidden_act", "gelu"}, Refusal{"attn_output_gate", false},
+                      Refusal{"attention_bias", true}, Refusal{"output_gate_type", "sigmoid"},
+                      Refusal{"num_key_value_heads", 3}, Refusal{"linear_num_value_heads", 3},
+                      Refusal{"head_dim", 31}, Refusal{"hidden_size", 63},
+                      Refusal{"linear_value_head_dim", 48}, Refusal{"mtp_num_hidden_layers", 2},
+                      Refusal{"layer_types", nlohmann::json::array({"full_attention"})},
+                      Refusal{"num_hidden_layers", 1 << 30}, Refusal{"vocab_size", -1},
+                      Refusal{"vocab_size", nullptr}),
     [](const auto& test) { return std::to_string(test.index) + "_" + test.param.key; });
 
 TEST(Qwen35Config, RefusesARopeTypeItDoesNotKnow) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/testing/expect_error.h"
 
 namespace slip {
 namespace {
@@ -17,12 +17,7 @@ nlohmann::json flat_config() {
 }
 
 std::string message_of(const nlohmann::json& json) {
-  try {
-    qwen3_next::parse_config(json);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::message_of([&] { qwen3_next::parse_config(json); });
 }
 
 TEST(Qwen3NextConfig, HasExpertsInEveryLayerAndInTheDraftHead) {

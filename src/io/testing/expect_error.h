@@ -1,4 +1,0 @@
-// Where the tests of files look for it.
-#pragma once
-
-#include "base/testing/expect_error.h"
