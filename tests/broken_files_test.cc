@@ -504,7 +504,7 @@ std::vector<Broken> broken_tensors() {
 }
 
 std::string message_of_load(const fs::path& folder) {
-  return testing::message_of([&] {
+  return test::message_of([&] {
     const ModelFile file = ModelFile::open(folder);
     load_model(file);
   });
@@ -519,7 +519,7 @@ std::vector<Broken> all_broken() {
   return all;
 }
 
-class BrokenFiles : public ::testing::TestWithParam<Broken> {};
+class BrokenFiles : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenFiles, AreRefusedInASentence) {
   const Folder folder;
@@ -536,7 +536,7 @@ TEST_P(BrokenFiles, AreRefusedInASentence) {
   EXPECT_LT(int64_t{usage.ru_maxrss} * 1024, kBytesMax);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, BrokenFiles, ::testing::ValuesIn(all_broken()),
+INSTANTIATE_TEST_SUITE_P(Models, BrokenFiles, testing::ValuesIn(all_broken()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(BrokenFiles, StartFromAModelThatLoads) { EXPECT_EQ(message_of_load(Folder().path()), ""); }

@@ -106,7 +106,7 @@ class Golden {
     return parse_json(read_text_file(path), path.string());
   }
   ModelFile write_and_open() const {
-    const testing::TemporaryFolder folder;
+    const test::TemporaryFolder folder;
     write_rule_model(json_, folder.path());
     return ModelFile::open(folder.path());
   }
@@ -286,7 +286,7 @@ std::vector<std::string> golden_files() {
   return files;
 }
 
-class FamilyParity : public ::testing::TestWithParam<std::string> {};
+class FamilyParity : public testing::TestWithParam<std::string> {};
 
 TEST_P(FamilyParity, EveryTensorHasItsPlace) {
   const Golden golden(GetParam());
@@ -357,7 +357,7 @@ TEST_P(FamilyParity, DraftsDoNotChangeTheText) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, FamilyParity, ::testing::ValuesIn(golden_files()),
+INSTANTIATE_TEST_SUITE_P(Golden, FamilyParity, testing::ValuesIn(golden_files()),
                          [](const auto& test) {
                            std::string name = test.param.substr(0, test.param.find('.'));
                            std::ranges::replace(name, '/', '_');

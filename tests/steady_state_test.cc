@@ -48,10 +48,10 @@ TEST(SteadySteps, AllocateNothingOnTheCpu) {
   // Three drafts cross no change of split length from any position below 500.
   Stepper stepper(*runner, 3);
   for (int32_t i = 0; i < 3; ++i) stepper.step(i);
-  const int64_t before = testing::n_allocations;
+  const int64_t before = test::n_allocations;
   ASSERT_GT(before, 0);  // the counter counts
   for (int32_t i = 0; i < 100; ++i) stepper.step(7 * i);
-  EXPECT_EQ(testing::n_allocations, before);
+  EXPECT_EQ(test::n_allocations, before);
 }
 
 }  // namespace

@@ -4,14 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include "app/testing/embedded_model.h"
+#include "app/testing/embedded_model.h"
 #include "backend/testing/random_model.h"
 #include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {
 namespace {
-
-const std::string kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
 
 int run(std::vector<std::string> arguments) {
   std::vector<const char*> argv = {"slipstream"};
@@ -34,74 +34,79 @@ const std::vector<Mistake> kMistakes = {
     {"NoCommand", {}, kInvalidArgument, "subcommand is required"},
     {"UnknownCommand", {"dance"}, kInvalidArgument, "dance"},
     {"UnknownFlag",
-     {"generate", "--model", kModel, "--prompt", "x", "--fast"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--fast"},
      kInvalidArgument,
      "--fast"},
     {"NoModel", {"generate", "--prompt", "x"}, kInvalidArgument, "--model"},
-    {"NoPrompt", {"generate", "--model", kModel}, kInvalidArgument, "--prompt"},
+    {"NoPrompt", {"generate", "--model", test::kEmbeddedModel}, kInvalidArgument, "--prompt"},
     {"TwoPrompts",
-     {"generate", "--model", kModel, "--prompt", "x", "--prompt-file", "y"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--prompt-file", "y"},
      kInvalidArgument,
      "--prompt"},
-    {"EmptyPrompt", {"generate", "--model", kModel, "--prompt", ""}, kInvalidArgument, "empty"},
+    {"EmptyPrompt",
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", ""},
+     kInvalidArgument,
+     "empty"},
     {"MissingFolder",
      {"generate", "--model", "no/such/folder", "--prompt", "x"},
      kNotFound,
      "no/such/folder"},
     {"MissingPromptFile",
-     {"generate", "--model", kModel, "--prompt-file", "no-such-file"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt-file", "no-such-file"},
      kNotFound,
      "no-such-file"},
     {"PromptFileIsAFolder",
-     {"generate", "--model", kModel, "--prompt-file", "/tmp"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt-file", "/tmp"},
      kCorruptFile,
      "/tmp"},
     {"UnknownDevice",
-     {"generate", "--model", kModel, "--prompt", "x", "--device", "tpu"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--device", "tpu"},
      kInvalidArgument,
      "wanted one of: cpu"},
     {"UnknownSource",
-     {"generate", "--model", kModel, "--prompt", "x", "--draft", "magic"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--draft", "magic"},
      kInvalidArgument,
      "none, mtp, copy, auto"},
     {"DepthTooLarge",
-     {"generate", "--model", kModel, "--prompt", "x", "--depth", "32"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--depth", "32"},
      kInvalidArgument,
      "32"},
     {"DepthNoNumber",
-     {"generate", "--model", kModel, "--prompt", "x", "--depth", "deep"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--depth", "deep"},
      kInvalidArgument,
      "deep"},
     {"NegativeMaxTokens",
-     {"generate", "--model", kModel, "--prompt", "x", "--max-tokens", "-1"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--max-tokens", "-1"},
      kInvalidArgument,
      "-1"},
     {"NegativeSeed",
-     {"generate", "--model", kModel, "--prompt", "x", "--seed", "-1"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--seed", "-1"},
      kInvalidArgument,
      "-1"},
     {"MoreThanTheContext",
-     {"generate", "--model", kModel, "--prompt", "x", "--context", "100", "--max-tokens", "1000"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--context", "100",
+      "--max-tokens", "1000"},
      kInvalidArgument,
      "wanted at most 99"},
     {"ContextBeyondTheModel",
-     {"generate", "--model", kModel, "--prompt", "x", "--context", "1000000"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--context", "1000000"},
      kInvalidArgument,
      "262144"},
     {"TooManyThreads",
-     {"generate", "--model", kModel, "--prompt", "x", "--threads", "257"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--threads", "257"},
      kInvalidArgument,
      "257"},
     {"UnknownKernels",
-     {"generate", "--model", kModel, "--prompt", "x", "--kernels", "mmx"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--kernels", "mmx"},
      kInvalidArgument,
      "mmx"},
     {"SeedTooLarge",
-     {"generate", "--model", kModel, "--prompt", "x", "--seed", "18446744073709551616"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--seed",
+      "18446744073709551616"},
      kInvalidArgument,
      "2^64 - 1"},
     {"PromptLongerThanTheContext",
-     {"generate", "--model", kModel, "--prompt", "one two three", "--context", "2"},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "one two three", "--context", "2"},
      kInvalidArgument,
      "--context: found 2"},
     {"EmptyModelPath",
@@ -109,52 +114,58 @@ const std::vector<Mistake> kMistakes = {
      kInvalidArgument,
      "empty path"},
     {"EmptyPromptPath",
-     {"generate", "--model", kModel, "--prompt-file", ""},
+     {"generate", "--model", test::kEmbeddedModel, "--prompt-file", ""},
      kInvalidArgument,
      "empty path"},
     {"OutIntoTheModel",
-     {"logits", "--model", kModel, "--tokens", "1", "--out", kModel + "/x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1", "--out",
+      test::kEmbeddedModel + "/x"},
      kInvalidArgument,
      "outside the model"},
     {"OutIsADevice",
-     {"logits", "--model", kModel, "--tokens", "1", "--out", "/dev/null"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1", "--out", "/dev/null"},
      kInvalidArgument,
      "not a regular file"},
     {"TokensBeyondTheContext",
-     {"logits", "--model", kModel, "--tokens", "1,2,3", "--context", "2", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1,2,3", "--context", "2", "--out",
+      "x"},
      kInvalidArgument,
      "--context: found 2, wanted at least 3"},
-    {"NoTokens", {"logits", "--model", kModel, "--out", "x"}, kInvalidArgument, "--tokens"},
+    {"NoTokens",
+     {"logits", "--model", test::kEmbeddedModel, "--out", "x"},
+     kInvalidArgument,
+     "--tokens"},
     {"TokenNoNumber",
-     {"logits", "--model", kModel, "--tokens", "1,two", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1,two", "--out", "x"},
      kInvalidArgument,
      "two"},
     {"TokenOutsideTheVocabulary",
-     {"logits", "--model", kModel, "--tokens", "8192", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "8192", "--out", "x"},
      kInvalidArgument,
      "8191"},
     {"NegativeToken",
-     {"logits", "--model", kModel, "--tokens=-1", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens=-1", "--out", "x"},
      kInvalidArgument,
      "-1"},
     {"FromBeyondTheEnd",
-     {"logits", "--model", kModel, "--tokens", "1,2", "--from", "2", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1,2", "--from", "2", "--out", "x"},
      kInvalidArgument,
      "--from"},
     {"ThirtyThreeRows",
-     {"logits", "--model", kModel, "--tokens", "1,2", "--rows", "33", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1,2", "--rows", "33", "--out", "x"},
      kInvalidArgument,
      "33"},
     {"RowsWithDraftHead",
-     {"logits", "--model", kModel, "--tokens", "1,2", "--rows", "2", "--mtp", "--out", "x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1,2", "--rows", "2", "--mtp", "--out",
+      "x"},
      kInvalidArgument,
      "--rows 1"},
     {"OutCannotBeWritten",
-     {"logits", "--model", kModel, "--tokens", "1,2", "--out", "no/such/folder/x"},
+     {"logits", "--model", test::kEmbeddedModel, "--tokens", "1,2", "--out", "no/such/folder/x"},
      kInvalidArgument,
      "no/such/folder"},
     {"MissingReference",
-     {"compare", "--model", kModel, "--prompt", "x", "--reference", "no-such-file"},
+     {"compare", "--model", test::kEmbeddedModel, "--prompt", "x", "--reference", "no-such-file"},
      kNotFound,
      "no-such-file"},
     {"UnknownCachedModel",
@@ -163,114 +174,123 @@ const std::vector<Mistake> kMistakes = {
      "models--no-such-org--no-such-model"},
     {"InspectOfNothing", {"inspect"}, kInvalidArgument, "model"},
     {"InspectBeyondTheModelsContext",
-     {"inspect", kModel, "--context", "1000000"},
+     {"inspect", test::kEmbeddedModel, "--context", "1000000"},
      kInvalidArgument,
      "262144"},
     {"ConvertWithoutBits",
-     {"convert", "--model", kModel, "--out", "x"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x"},
      kInvalidArgument,
      "--bits"},
     {"ConvertToFiveBits",
-     {"convert", "--model", kModel, "--out", "x", "--bits", "5"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "5"},
      kInvalidArgument,
      "5"},
     {"ConvertWithAnOddGroup",
-     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--group-size", "48"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "4", "--group-size",
+      "48"},
      kInvalidArgument,
      "48"},
     {"ConvertWithoutAPlace",
-     {"convert", "--model", kModel, "--bits", "4"},
+     {"convert", "--model", test::kEmbeddedModel, "--bits", "4"},
      kInvalidArgument,
      "--out"},
     {"ConvertOntoADevice",
-     {"convert", "--model", kModel, "--out", "/dev/full", "--bits", "4"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "/dev/full", "--bits", "4"},
      kInvalidArgument,
      "/dev/full"},
     {"ConvertWhereNothingCanBeWritten",
-     {"convert", "--model", kModel, "--out", "/proc/x", "--bits", "4"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "/proc/x", "--bits", "4"},
      kInvalidArgument,
      "cannot be created"},
     {"ConvertOntoTheSource",
-     {"convert", "--model", kModel, "--out", kModel, "--bits", "4"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", test::kEmbeddedModel, "--bits", "4"},
      kInvalidArgument,
      "empty folder"},
     {"ConvertWithHalfAnOverride",
-     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--override", "*.mlp"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "4", "--override",
+      "*.mlp"},
      kInvalidArgument,
      "PATTERN=BITS"},
     {"ConvertWithANegativeLimit",
-     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--max-kl", "-1"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "4", "--max-kl", "-1"},
      kInvalidArgument,
      "-1"},
     {"ConvertWithAgreementInPerCent",
-     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--min-agreement", "95"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "4", "--min-agreement",
+      "95"},
      kInvalidArgument,
      "95"},
     {"ConvertWithoutItsText",
-     {"convert", "--model", kModel, "--out", "x", "--bits", "4", "--eval-file", "no-such-file"},
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "4", "--eval-file",
+      "no-such-file"},
      kNotFound,
      "no-such-file"},
-    {"EvalWithoutAText", {"eval", "--model", kModel}, kInvalidArgument, "--file"},
+    {"EvalWithoutAText", {"eval", "--model", test::kEmbeddedModel}, kInvalidArgument, "--file"},
     {"EvalOfAMissingText",
-     {"eval", "--model", kModel, "--file", "no-such-file"},
+     {"eval", "--model", test::kEmbeddedModel, "--file", "no-such-file"},
      kNotFound,
      "no-such-file"},
     {"EvalAgainstNothing",
-     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--against", "no/such/folder"},
+     {"eval", "--model", test::kEmbeddedModel, "--file", test::kEmbeddedModel + "/README.md",
+      "--against", "no/such/folder"},
      kNotFound,
      "no/such/folder"},
     {"EvalAgainstUnknownKernels",
-     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--against-kernels", "mmx"},
+     {"eval", "--model", test::kEmbeddedModel, "--file", test::kEmbeddedModel + "/README.md",
+      "--against-kernels", "mmx"},
      kInvalidArgument,
      "mmx"},
     {"EvalInAWindowOfOne",
-     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--window", "1"},
+     {"eval", "--model", test::kEmbeddedModel, "--file", test::kEmbeddedModel + "/README.md",
+      "--window", "1"},
      kInvalidArgument,
      "--window: found 1"},
     {"EvalWithTooWideAStride",
-     {"eval", "--model", kModel, "--file", kModel + "/README.md", "--window", "8", "--stride", "8"},
+     {"eval", "--model", test::kEmbeddedModel, "--file", test::kEmbeddedModel + "/README.md",
+      "--window", "8", "--stride", "8"},
      kInvalidArgument,
      "--stride: found 8"},
 };
 
-class CommandLineMistake : public ::testing::TestWithParam<Mistake> {};
+class CommandLineMistake : public testing::TestWithParam<Mistake> {};
 
 TEST_P(CommandLineMistake, IsRefusedWithOneSentence) {
   EXPECT_TRUE(
-      testing::fails_with(GetParam().code, GetParam().words, [] { run(GetParam().arguments); }));
+      test::fails_with(GetParam().code, GetParam().words, [] { run(GetParam().arguments); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CommandLineMistake, ::testing::ValuesIn(kMistakes),
+INSTANTIATE_TEST_SUITE_P(All, CommandLineMistake, testing::ValuesIn(kMistakes),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CommandLine, PrintsItsVersion) {
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(run({"--version"}), 0);
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "slipstream " SLIP_VERSION "\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "slipstream " SLIP_VERSION "\n");
 }
 
 TEST(CommandLine, HelpNamesEveryCommand) {
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(run({"--help"}), 0);
-  const std::string help = ::testing::internal::GetCapturedStdout();
+  const std::string help = testing::internal::GetCapturedStdout();
   for (const char* command : {"generate", "compare", "logits", "inspect", "convert", "eval"})
     EXPECT_NE(help.find(command), std::string::npos) << command;
 }
 
 TEST(CommandLine, RefusesTheDraftHeadOfAModelWithoutOne) {
   const RandomModelFolder folder({.has_draft_head = false});
-  const testing::TemporaryFolder out_folder;
+  const test::TemporaryFolder out_folder;
   const std::string out = (out_folder.path() / "out").string();
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "no draft head", [&] {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "no draft head", [&] {
     run({"logits", "--model", folder.path().string(), "--tokens", "1,2", "--mtp", "--out", out});
   }));
 }
 
 TEST(CommandLine, RefusesChatWithoutATemplate) {
-  const testing::TemporaryFolder folder;
-  std::filesystem::copy(kModel, folder.path(), std::filesystem::copy_options::recursive);
+  const test::TemporaryFolder folder;
+  std::filesystem::copy(test::kEmbeddedModel, folder.path(),
+                        std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder.path() / "chat_template.jinja");
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "no chat template", [&] {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "no chat template", [&] {
     run({"generate", "--model", folder.path().string(), "--chat", "--prompt", "x"});
   }));
 }

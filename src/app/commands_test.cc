@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/testing/embedded_model.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
@@ -13,14 +14,13 @@
 namespace slip {
 namespace {
 
-const std::string kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
 constexpr const char* kEdit =
     "Rename `total` to `amount` in this file.\n\n```python\ndef add(prices):\n    total = 0\n    "
     "for price in prices:\n"
     "        total += price\n    return total\n```";
 
 GenerateOptions edit_options(const std::string& draft) {
-  return {.model = {.model = kModel, .n_threads = 1},
+  return {.model = {.model = test::kEmbeddedModel, .n_threads = 1},
           .draft = {.source = draft},
           .prompt = {.text = kEdit, .is_chat = true},
           .max_tokens = 60,
@@ -28,9 +28,9 @@ GenerateOptions edit_options(const std::string& draft) {
 }
 
 nlohmann::json generate(const GenerateOptions& options) {
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(run_generate(options), 0);
-  return nlohmann::json::parse(::testing::internal::GetCapturedStdout());
+  return nlohmann::json::parse(testing::internal::GetCapturedStdout());
 }
 
 TEST(Generate, PrintsOneObjectWithEveryField) {
@@ -39,11 +39,13 @@ TEST(Generate, PrintsOneObjectWithEveryField) {
        {"text", "tokens", "prompt_tokens", "completion_tokens", "finish_reason", "stats"}) {
     EXPECT_TRUE(object.contains(key)) << key;
   }
-  for (const char* key : {"steps", "drafted", "accepted", "tokens_per_step", "accepted_by_source",
-                          "prefill_tokens_per_second", "decode_tokens_per_second",
-                          "time_to_first_token_ms", "state_bytes", "peak_rss_bytes"}) {
+  for (const char* key :
+       {"steps", "drafted", "accepted", "tokens_per_step", "accepted_by_source",
+        "prefill_tokens_per_second", "decode_tokens_per_second", "time_to_first_token_ms",
+        "load_ms", "weight_bytes", "state_bytes", "peak_rss_bytes"}) {
     EXPECT_TRUE(object["stats"].contains(key)) << key;
   }
+  EXPECT_GT(object["stats"]["load_ms"], 0);
 }
 
 TEST(Generate, CountsAddUp) {
@@ -82,36 +84,36 @@ TEST(Generate, StreamsTheSameTextAsItPrintsInJson) {
   GenerateOptions options = edit_options("auto");
   const std::string text = generate(options)["text"];
   options.is_json = false;
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
   EXPECT_EQ(run_generate(options), 0);
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), text);
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("tokens per step"), std::string::npos);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), text);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("tokens per step"), std::string::npos);
 }
 
 TEST(Compare, SaysThatBothArmsGaveTheSameTokens) {
   CompareOptions options{.generate = edit_options("auto"), .n_runs = 1};
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(run_compare(options), 0);
-  const std::string output = ::testing::internal::GetCapturedStdout();
+  const std::string output = testing::internal::GetCapturedStdout();
   EXPECT_NE(output.find("Same tokens: all 2 runs gave the same "), std::string::npos) << output;
 }
 
 TEST(Compare, CountsLinesAgainstTheReference) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string reference = folder.write("reference", "a line that no answer has").string();
   CompareOptions options{.generate = edit_options("auto"), .reference = reference, .n_runs = 1};
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(run_compare(options), 0);
-  const std::string output = ::testing::internal::GetCapturedStdout();
+  const std::string output = testing::internal::GetCapturedStdout();
   EXPECT_NE(output.find("0 of 1 lines"), std::string::npos) << output;
   EXPECT_NE(output.find("a line that no answer has"), std::string::npos) << output;
 }
 
 // What `logits` writes for the first tokens of a text, as the file's bytes.
 std::vector<std::byte> logits(LogitsOptions options) {
-  const testing::TemporaryFolder folder;
-  options.model.model = kModel;
+  const test::TemporaryFolder folder;
+  options.model.model = test::kEmbeddedModel;
   options.tokens =
       "[8177, 500, 17,3000 42 42 42 8000 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 "
       "23 24 25 26 27 28]";

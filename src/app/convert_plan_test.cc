@@ -14,14 +14,14 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
+using test::fails_with;
 
 int32_t find_bits(const ConvertPlan& plan, const std::string& name) {
   const auto it = std::ranges::find(plan.tensors, name, &ConvertedTensor::name);
   return it == plan.tensors.end() ? -1 : it->bits;
 }
 
-class PlanConversion : public ::testing::Test {
+class PlanConversion : public testing::Test {
  protected:
   ConvertPlan plan(const ConvertRules& rules) const {
     return plan_conversion(file_, load_model(file_), rules);
@@ -129,7 +129,7 @@ TEST(PlanConversionOf, AQuantisedModelIsRefused) {
 }
 
 // Two experts of width 32 in a stream of 64, stored each way that checkpoints store them.
-class PlanExperts : public ::testing::Test {
+class PlanExperts : public testing::Test {
  protected:
   PlanExperts() { model_.config.hidden_size = 64; }
 
@@ -151,7 +151,7 @@ class PlanExperts : public ::testing::Test {
     return part.data - file_->tensors().at(name).data;
   }
 
-  testing::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   LoadedModel model_;
   std::optional<ModelFile> file_;
 };

@@ -18,7 +18,7 @@ namespace {
 
 // Converts `source` into a folder and reads both.
 struct Conversion {
-  testing::TemporaryFolder folder;
+  test::TemporaryFolder folder;
   ModelFile source;
   ConvertPlan plan;
 
@@ -58,7 +58,7 @@ double relative_error(const WeightView& found, const WeightView& wanted) {
   return std::sqrt(error / norm);
 }
 
-class WriteTensors : public ::testing::TestWithParam<int32_t> {};
+class WriteTensors : public testing::TestWithParam<int32_t> {};
 
 TEST_P(WriteTensors, GivesBackEveryMatrixWithinTheErrorOfItsWidth) {
   const RandomModelFolder folder({});
@@ -79,7 +79,7 @@ TEST_P(WriteTensors, GivesBackEveryMatrixWithinTheErrorOfItsWidth) {
             bound);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bits, WriteTensors, ::testing::Values(2, 3, 4, 5, 6, 8));
+INSTANTIATE_TEST_SUITE_P(Bits, WriteTensors, testing::Values(2, 3, 4, 5, 6, 8));
 
 TEST(WriteTensorsOf, AMatrixBeyondOneChunkKeepsEachRowsScales) {
   const RandomModelFolder folder({.vocab_size = 20'000,  // of 64 values: more than a million
@@ -120,9 +120,8 @@ TEST(WriteTensorsOf, AModelInShardsIsTheSame) {
 
 TEST(WriteTensorsOf, AWeightThatIsNotFiniteNamesItsModule) {
   const RandomModelFolder folder({.poison = TokenId{3}});
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kCorruptFile, "embed_tokens: found a value", [&] {
-    Conversion(folder.path(), {.bits = 4, .group_size = 32});
-  }));
+  EXPECT_TRUE(test::fails_with(ErrorCode::kCorruptFile, "embed_tokens: found a value",
+                               [&] { Conversion(folder.path(), {.bits = 4, .group_size = 32}); }));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "app/draft_probe.h"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "app/builtin_text.h"
 #include "app/eval_text.h"
 #include "app/interrupt.h"
+#include "app/stopwatch.h"
 #include "app/token_reader.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -14,8 +14,6 @@
 namespace slip {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int32_t kTokensBefore = 12;  // context that the first guess has
 constexpr int32_t kDrafts = 48;        // 70 % and 10 % are 9 standard errors apart
@@ -30,10 +28,6 @@ bool is_decided(const DraftProbe& probe) {
          probe.n_accepted + (kDrafts - probe.n_drafts) < kAcceptedWanted;
 }
 
-double milliseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
 }  // namespace
 
 std::optional<DraftProbe> probe_draft_head(Runner& runner, std::span<const TokenId> text,
@@ -44,14 +38,14 @@ std::optional<DraftProbe> probe_draft_head(Runner& runner, std::span<const Token
   TokenReader reader(runner, {text.begin(), text.begin() + kTokens}, /*with_draft_head=*/true);
   reader.skip_to(kTokensBefore);
   DraftProbe probe;
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   while (probe.n_drafts < kDrafts) {
     if (is_interrupted()) return std::nullopt;
     const TokenId guess = reader.draft();  // for the token after the next one of the text
     if (reader.step() == guess) ++probe.n_accepted;
     ++probe.n_drafts;
     if (options.stops_once_decided && is_decided(probe)) break;
-    const double whole = milliseconds_since(begin) * kDrafts / probe.n_drafts;
+    const double whole = watch.ms() * kDrafts / probe.n_drafts;
     if (probe.n_drafts == kDraftsTimed && whole > options.milliseconds_max) return std::nullopt;
   }
   probe.is_plausible = probe.n_accepted >= kAcceptedWanted;

@@ -10,6 +10,7 @@
 
 #include "app/eval_text.h"
 #include "app/model_session.h"
+#include "app/testing/embedded_model.h"
 #include "app/token_reader.h"
 #include "backend/testing/random_model.h"
 #include "base/testing/expect_error.h"
@@ -17,8 +18,6 @@
 
 namespace slip {
 namespace {
-
-const std::string kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
 
 TEST(PlanWindows, ScoresEveryTokenButTheFirstOnce) {
   for (const int32_t n_tokens : {2, 3, 7, 8, 9, 100}) {
@@ -51,7 +50,7 @@ TEST(TextScore, PutsTheSameNatsInThreeUnits) {
   EXPECT_NEAR(score.bits_per_byte(), 0.5, 1e-12);
 }
 
-class Evaluate : public ::testing::Test {
+class Evaluate : public testing::Test {
  protected:
   static std::unique_ptr<Runner> load(const ModelFile& file, const std::string& kernels = "") {
     return load_runner(file, {.kernels = kernels, .n_threads = 1, .context_tokens = 64});
@@ -63,7 +62,7 @@ class Evaluate : public ::testing::Test {
     return tokens;
   }
 
-  ModelFile file_ = ModelFile::open(kModel);
+  ModelFile file_ = ModelFile::open(test::kEmbeddedModel);
   Tokenizer tokenizer_ = load_tokenizer(file_);
   std::vector<TokenId> tokens_ = some_tokens(40, 8000);
 };
@@ -132,19 +131,19 @@ TEST_F(Evaluate, FindsTheDistanceBetweenTwoModels) {
 }
 
 TEST_F(Evaluate, RefusesATextOfOneToken) {
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "wanted at least 2", [&] {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "wanted at least 2", [&] {
     read_eval_text("x", "text", tokenizer_, read_config(file_), {});
   }));
 }
 
 TEST_F(Evaluate, RefusesAWindowBeyondTheModel) {
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "--window: found 300000", [&] {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--window: found 300000", [&] {
     read_eval_text("a text", "text", tokenizer_, read_config(file_), {.window_tokens = 300000});
   }));
 }
 
 TEST_F(Evaluate, RefusesAStrideAsWideAsTheWindow) {
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kInvalidArgument, "--stride: found 8", [&] {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--stride: found 8", [&] {
     read_eval_text("a text", "text", tokenizer_, read_config(file_),
                    {.window_tokens = 8, .stride_tokens = 8});
   }));
@@ -153,9 +152,8 @@ TEST_F(Evaluate, RefusesAStrideAsWideAsTheWindow) {
 TEST_F(Evaluate, RefusesATokenizerOfALargerModel) {
   ModelConfig config = read_config(file_);
   config.vocab_size = 5;
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kCorruptFile, "but the model has 5", [&] {
-    read_eval_text("a text", "text", tokenizer_, config, {});
-  }));
+  EXPECT_TRUE(test::fails_with(ErrorCode::kCorruptFile, "but the model has 5",
+                               [&] { read_eval_text("a text", "text", tokenizer_, config, {}); }));
 }
 
 }  // namespace

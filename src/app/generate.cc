@@ -34,7 +34,7 @@ nlohmann::ordered_json time_to_first_token(const SequenceStats& stats) {
   return stats.prefill_ms;
 }
 
-void print_json(const Answer& answer, const Chooser& chooser) {
+void print_json(const ModelSession& session, const Answer& answer, const Chooser& chooser) {
   const SequenceStats& stats = answer.finish.stats;
   nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
   for (const TokenId token : answer.tokens) tokens.push_back(static_cast<int32_t>(token));
@@ -53,6 +53,8 @@ void print_json(const Answer& answer, const Chooser& chooser) {
         {"prefill_tokens_per_second", prefill_tokens_per_second(stats)},
         {"decode_tokens_per_second", decode_tokens_per_second(stats)},
         {"time_to_first_token_ms", time_to_first_token(stats)},
+        {"load_ms", session.load_ms},
+        {"weight_bytes", session.runner->info().weight_bytes},
         {"state_bytes", stats.state_bytes},
         {"peak_rss_bytes", peak_rss_bytes()}}},
   };
@@ -88,7 +90,7 @@ int run_generate(const GenerateOptions& options) {
 
   const Answer result = answer(session, drafting, request, /*is_streamed=*/!options.is_json);
   if (options.is_json) {
-    print_json(result, *drafting.chooser);
+    print_json(session, result, *drafting.chooser);
   } else {
     print_summary(result);
   }

@@ -1,5 +1,6 @@
 // slipstream inspect: what a model is and what running it would take, as text or JSON.
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -129,6 +130,7 @@ Json to_json(const Inspection& i) {
   json["chat_template"] = companion_json(i.chat_template);
   if (i.plan) {
     json["plan"] = plan_json(*i.plan);
+    json["plan"]["load_ms"] = i.load_ms;
     json["lanes"] = lanes_json(*i.plan);
   }
   return json;
@@ -194,8 +196,8 @@ void print_draft_head(const Inspection& i) {
   print_row("draft probe", text);
 }
 
-void print_plan(const RunnerInfo& plan) {
-  print_row("runs on", plan.device);
+void print_plan(const RunnerInfo& plan, double load_ms) {
+  print_row("runs on", plan.device + ", loaded in " + number(std::llround(load_ms)) + " ms");
   print_row("plan", "weights " + format_bytes(plan.weight_bytes) + ", workspace " +
                         format_bytes(plan.workspace_bytes) + ", cache " +
                         format_bytes(plan.cache_bytes) + " for a context of " +
@@ -223,7 +225,7 @@ void print_text(const Inspection& i) {
   print_draft_head(i);
   print_companion("tokenizer", i.tokenizer, number(i.tokenizer_vocab_size) + " tokens");
   print_companion("chat template", i.chat_template, "usable");
-  if (i.plan) print_plan(*i.plan);
+  if (i.plan) print_plan(*i.plan, i.load_ms);
   if (!i.problem.empty()) print_row("cannot run", one_line(i.problem));
 }
 

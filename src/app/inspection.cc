@@ -7,6 +7,7 @@
 #include "app/builtin_text.h"
 #include "app/eval_text.h"
 #include "app/model_session.h"
+#include "app/stopwatch.h"
 #include "base/error.h"
 #include "model/weights.h"
 
@@ -76,7 +77,9 @@ Inspection inspect(const ModelOptions& options) {
   result.problem = problem_of([&] {
     result.config = read_config(file);
     result.weights = gather_weights(file);
+    const Stopwatch watch;
     runner = load_runner(file, options);
+    result.load_ms = watch.ms();
     result.plan = runner->info();
   });
   if (!runner || !tokenizer || !runner->info().has_draft_head) return result;

@@ -9,8 +9,8 @@ namespace slip {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
 const Environment kAll = {
     .hf_hub_cache = "/a", .hf_home = "/b", .xdg_cache_home = "/c", .home = "/d"};
@@ -29,7 +29,7 @@ TEST(HubCache, FollowsTheOrderOfHuggingFace) {
 }
 
 // A cache with org/name: branch main at commit abc, tag v1 at def, a pull request at abc.
-class FindModel : public ::testing::Test {
+class FindModel : public testing::Test {
  protected:
   FindModel() : environment_{.hf_hub_cache = cache_.path().string()} {
     fs::create_directories(entry() / "refs/refs/pr");
@@ -46,8 +46,7 @@ class FindModel : public ::testing::Test {
     cache_.write("models--org--name/refs/" + name, commit);
   }
   fs::path find(const std::string& model) const { return find_model(model, environment_); }
-  ::testing::AssertionResult is_not_found(const std::string& model,
-                                          const std::string& words) const {
+  testing::AssertionResult is_not_found(const std::string& model, const std::string& words) const {
     return fails_with(ErrorCode::kNotFound, words, [&] { find(model); });
   }
 

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "app/backends.h"
+#include "app/stopwatch.h"
 #include "base/error.h"
 #include "io/json_file.h"
 #include "model/weights.h"
@@ -142,6 +143,7 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
 }
 
 ModelSession load_session(const ModelOptions& options) {
+  const Stopwatch watch;
   find_backend(options.device);
   ModelFile file = ModelFile::open(options.model);
   Tokenizer tokenizer = load_tokenizer(file);
@@ -154,8 +156,8 @@ ModelSession load_session(const ModelOptions& options) {
                     " tokens, but the model has " + std::to_string(vocab_size));
   }
   std::vector<TokenId> stop_ids = load_stop_ids(file, vocab_size);
-  return {std::move(file), std::move(tokenizer), std::move(chat_template), std::move(stop_ids),
-          std::move(runner)};
+  return {std::move(file),     std::move(tokenizer), std::move(chat_template),
+          std::move(stop_ids), std::move(runner),    watch.ms()};
 }
 
 namespace {

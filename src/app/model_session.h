@@ -20,6 +20,7 @@ struct ModelSession {
   std::optional<ChatTemplate> chat_template;
   std::vector<TokenId> stop_ids;
   std::unique_ptr<Runner> runner;
+  double load_ms = 0;  // that all of this took
 };
 
 // Loads all of it. Throws Error naming the file or option that is wrong.

@@ -5,14 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "app/testing/embedded_model.h"
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {
 namespace {
-
-const std::string kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
 
 ModelSession session_of(const std::string& model) {
   return load_session({.model = model, .n_threads = 1, .context_tokens = 512});
@@ -22,7 +21,8 @@ ModelSession session_of(const std::string& model) {
 class OlderFolder {
  public:
   explicit OlderFolder(const nlohmann::json& value) {
-    std::filesystem::copy(kModel, folder_.path(), std::filesystem::copy_options::recursive);
+    std::filesystem::copy(test::kEmbeddedModel, folder_.path(),
+                          std::filesystem::copy_options::recursive);
     std::filesystem::remove(folder_.path() / "chat_template.jinja");
     nlohmann::json config =
         parse_json(read_text_file(folder_.path() / "tokenizer_config.json"), "test");
@@ -32,13 +32,15 @@ class OlderFolder {
   std::string path() const { return folder_.path().string(); }
 
  private:
-  testing::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
-std::string template_text() { return read_text_file(kModel + "/chat_template.jinja"); }
+std::string template_text() {
+  return read_text_file(test::kEmbeddedModel + "/chat_template.jinja");
+}
 
 TEST(ReadPrompt, KeepsControlTokensOutOfTheUsersText) {
-  const ModelSession session = session_of(kModel);
+  const ModelSession session = session_of(test::kEmbeddedModel);
   const TokenId end = session.tokenizer.find("<|im_end|>").value();
   const auto n_ends = [&](const PromptOptions& options) {
     return std::ranges::count(read_prompt(session, options), end);
@@ -50,7 +52,7 @@ TEST(ReadPrompt, KeepsControlTokensOutOfTheUsersText) {
 
 TEST(ReadPrompt, FindsTheTemplateOfAnOlderFolder) {
   const PromptOptions options{.text = "hello", .is_chat = true};
-  const std::vector<TokenId> wanted = read_prompt(session_of(kModel), options);
+  const std::vector<TokenId> wanted = read_prompt(session_of(test::kEmbeddedModel), options);
   const OlderFolder text(template_text());
   EXPECT_EQ(read_prompt(session_of(text.path()), options), wanted);
   const OlderFolder list(
@@ -61,8 +63,8 @@ TEST(ReadPrompt, FindsTheTemplateOfAnOlderFolder) {
 
 TEST(ReadPrompt, RefusesATemplateThatIsNeitherTextNorList) {
   const OlderFolder folder(7);
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kCorruptFile, "chat_template",
-                                  [&] { session_of(folder.path()); }));
+  EXPECT_TRUE(test::fails_with(ErrorCode::kCorruptFile, "chat_template",
+                               [&] { session_of(folder.path()); }));
 }
 
 }  // namespace

@@ -21,17 +21,17 @@ namespace slip {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
-const fs::path kModel = SLIP_SOURCE_DIR "/models/tiny-coder";
+const fs::path kModelFolder = SLIP_SOURCE_DIR "/models/tiny-coder";
 
 // The output of a command that ends with `status`.
 template <class Run>
 std::string output_of(int status, Run run) {
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_EQ(run(), status);
-  return ::testing::internal::GetCapturedStdout();
+  return testing::internal::GetCapturedStdout();
 }
 
 nlohmann::json inspect_json(const fs::path& folder, int status = 0) {
@@ -52,9 +52,9 @@ class SourceModel {
       : folder_({.seed = seed,
                  .vocab_size = 8192,
                  .layers = {RandomMixer::kDeltaNet, RandomMixer::kAttention}}) {
-    fs::copy(kModel / "tokenizer.json", path());
-    fs::copy(kModel / "chat_template.jinja", path());
-    fs::copy(kModel / "generation_config.json", path());
+    fs::copy(kModelFolder / "tokenizer.json", path());
+    fs::copy(kModelFolder / "chat_template.jinja", path());
+    fs::copy(kModelFolder / "generation_config.json", path());
   }
   fs::path path() const { return folder_.path(); }
 
@@ -72,7 +72,7 @@ ConvertOptions convert_options(const fs::path& source, const fs::path& out, int3
 }
 
 TEST(Inspect, SaysWhatTheEmbeddedModelIs) {
-  const nlohmann::json i = inspect_json(kModel);
+  const nlohmann::json i = inspect_json(kModelFolder);
   EXPECT_EQ(i["can_run"], true);
   EXPECT_EQ(i["unsupported"], nlohmann::json::array());
   EXPECT_EQ(i["config"]["family"], "qwen3_5");
@@ -86,7 +86,7 @@ TEST(Inspect, SaysWhatTheEmbeddedModelIs) {
 }
 
 TEST(Inspect, CountsTheBytesOfEveryFormat) {
-  const nlohmann::json i = inspect_json(kModel);
+  const nlohmann::json i = inspect_json(kModelFolder);
   int64_t sum = 0;
   for (const auto& format : i["weights"]["formats"]) sum += format["bytes"].get<int64_t>();
   for (const auto& format : i["draft_head"]["formats"]) sum += format["bytes"].get<int64_t>();
@@ -96,10 +96,12 @@ TEST(Inspect, CountsTheBytesOfEveryFormat) {
 
 TEST(Inspect, PlansForTheContextThatIsAsked) {
   InspectOptions options{
-      .model = {.model = kModel.string(), .n_threads = 1, .context_tokens = 1000}, .is_json = true};
+      .model = {.model = kModelFolder.string(), .n_threads = 1, .context_tokens = 1000},
+      .is_json = true};
   const auto i = nlohmann::json::parse(output_of(0, [&] { return run_inspect(options); }));
   const nlohmann::json& plan = i["plan"];
   EXPECT_EQ(plan["context_tokens"], 1000);
+  EXPECT_GT(plan["load_ms"], 0);
   // Two of the three layers with a cache belong to the trunk.
   EXPECT_EQ(plan["decode_read_bytes_at_full_context"].get<int64_t>() -
                 plan["decode_read_bytes_at_context_0"].get<int64_t>(),
@@ -107,7 +109,7 @@ TEST(Inspect, PlansForTheContextThatIsAsked) {
 }
 
 TEST(Inspect, FindsTheDraftHeadOfTheEmbeddedModelPlausible) {
-  const nlohmann::json probe = inspect_json(kModel)["draft_head"]["probe"];
+  const nlohmann::json probe = inspect_json(kModelFolder)["draft_head"]["probe"];
   EXPECT_EQ(probe["drafts"], 48);
   EXPECT_EQ(probe["is_plausible"], true);
   EXPECT_GT(probe["acceptance"], 0.4);
@@ -154,7 +156,7 @@ TEST(Inspect, FindsTheTemplateOfAnOlderFolder) {
 }
 
 TEST(Inspect, SaysTheSameInWords) {
-  const std::string text = inspect_text(kModel);
+  const std::string text = inspect_text(kModelFolder);
   for (const char* words : {"qwen3_5", "affine8: ", "draft probe", "48 guesses right",
                             "8185 tokens", "chat template", "a decode step"}) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
@@ -174,8 +176,8 @@ TEST(Inspect, SaysInWordsWhatCannotRun) {
 class DamagedHead {
  public:
   DamagedHead() {
-    fs::copy(kModel, folder_.path(), fs::copy_options::recursive);
-    const ModelFile file = ModelFile::open(kModel);
+    fs::copy(kModelFolder, folder_.path(), fs::copy_options::recursive);
+    const ModelFile file = ModelFile::open(kModelFolder);
     std::vector<NamedTensor> tensors;
     for (const auto& [name, tensor] : file.tensors()) {
       tensors.push_back({name, tensor});
@@ -219,7 +221,7 @@ TEST(DraftProbe, FindsDamagedNormsImplausible) {
 }
 
 TEST(DraftProbe, StopsEarlyWithTheSameVerdict) {
-  const ModelSession sound = load_session({.model = kModel.string(), .n_threads = 1});
+  const ModelSession sound = load_session({.model = kModelFolder.string(), .n_threads = 1});
   const ModelSession damaged = DamagedHead().load();
   const auto sound_probe = probe_draft_head(sound, {.stops_once_decided = true});
   const auto damaged_probe = probe_draft_head(damaged, {.stops_once_decided = true});
@@ -231,29 +233,29 @@ TEST(DraftProbe, StopsEarlyWithTheSameVerdict) {
 }
 
 TEST(DraftProbe, IsNotTakenWhereItWouldLast) {
-  const ModelSession session = load_session({.model = kModel.string(), .n_threads = 1});
+  const ModelSession session = load_session({.model = kModelFolder.string(), .n_threads = 1});
   EXPECT_FALSE(probe_draft_head(session, {.milliseconds_max = 0}));
 }
 
 TEST(DraftProbe, NeedsRoomInTheContext) {
   const ModelSession session =
-      load_session({.model = kModel.string(), .n_threads = 1, .context_tokens = 40});
+      load_session({.model = kModelFolder.string(), .n_threads = 1, .context_tokens = 40});
   EXPECT_FALSE(probe_draft_head(session, {}));
 }
 
 TEST(DraftProbe, GivesItsStateBack) {
-  const ModelSession session = load_session({.model = kModel.string(), .n_threads = 1});
+  const ModelSession session = load_session({.model = kModelFolder.string(), .n_threads = 1});
   for (int i = 0; i < session.runner->info().states_max + 1; ++i)
     EXPECT_TRUE(probe_draft_head(session, {.stops_once_decided = true}));
 }
 
 TEST(DraftProbe, WarnsWithTheLikelyCauses) {
   const ModelSession session = DamagedHead().load();
-  ::testing::internal::CaptureStderr();
-  ::testing::internal::CaptureStdout();  // where the library logs unless the program says otherwise
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();  // where the library logs unless the program says otherwise
   warn_of_draft_head(session);
   const std::string text =
-      ::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr();
+      testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("mtp.fc"), std::string::npos) << text;
 }
 
@@ -278,10 +280,10 @@ TEST(Convert, RemovesWhatLosesTooMuch) {
   const TemporaryFolder home;
   ConvertOptions options = convert_options(source.path(), home.path() / "out", 4);
   options.max_kl = 0;
-  ::testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();
   EXPECT_TRUE(fails_with(ErrorCode::kOutputFailed, "wanted a mean of at most 0 nats",
                          [&] { run_convert(options); }));
-  ::testing::internal::GetCapturedStdout();
+  testing::internal::GetCapturedStdout();
   EXPECT_TRUE(fs::is_empty(home.path()));
 }
 
@@ -304,14 +306,15 @@ TEST(Convert, RefusesAFolderInUseBeforeTheWork) {
 
 TEST(Convert, RefusesAQuantisedSource) {
   const TemporaryFolder home;
-  EXPECT_TRUE(fails_with(ErrorCode::kUnsupportedModel, "not quantised",
-                         [&] { run_convert(convert_options(kModel, home.path() / "out", 8)); }));
+  EXPECT_TRUE(fails_with(ErrorCode::kUnsupportedModel, "not quantised", [&] {
+    run_convert(convert_options(kModelFolder, home.path() / "out", 8));
+  }));
   EXPECT_TRUE(fs::is_empty(home.path()));
 }
 
 EvalOptions eval_options(const TemporaryFolder& home) {
   home.write("text", "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n");
-  return {.model = {.model = kModel.string(), .n_threads = 1},
+  return {.model = {.model = kModelFolder.string(), .n_threads = 1},
           .file = (home.path() / "text").string(),
           .is_json = true};
 }
@@ -379,7 +382,7 @@ TEST(Eval, RefusesAModelOfAnotherVocabulary) {
 TEST(Eval, RefusesATokenizerThatCutsOtherwise) {
   const TemporaryFolder home;
   const SourceModel other;
-  nlohmann::json tokenizer = nlohmann::json::parse(read_text_file(kModel / "tokenizer.json"));
+  nlohmann::json tokenizer = nlohmann::json::parse(read_text_file(kModelFolder / "tokenizer.json"));
   tokenizer["model"]["merges"] = nlohmann::json::array();
   std::ofstream(other.path() / "tokenizer.json") << tokenizer;
   EvalOptions options = eval_options(home);

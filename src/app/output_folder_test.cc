@@ -12,8 +12,8 @@ namespace slip {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
 auto n_entries(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());

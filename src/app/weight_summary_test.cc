@@ -8,7 +8,7 @@ namespace slip {
 namespace {
 
 // Matrices of 10 x 8 at different addresses; nothing reads their values.
-class SumWeights : public ::testing::Test {
+class SumWeights : public testing::Test {
  protected:
   WeightView matrix(WeightFormat format) {
     return {.format = format, .n_out = 10, .n_in = 8, .data = &memory_[next_++]};

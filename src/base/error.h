@@ -33,4 +33,9 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
+// Error{kCorruptFile}, "ORIGIN: REASON".
+[[noreturn]] inline void refuse_file(const std::string& origin, const std::string& reason) {
+  throw Error(ErrorCode::kCorruptFile, origin + ": " + reason);
+}
+
 }  // namespace slip

@@ -7,7 +7,7 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
+using test::fails_with;
 
 std::string repeat(std::string_view text, int n) {
   std::string result;
@@ -19,7 +19,7 @@ std::string nested(std::string_view open, std::string_view close, int depth) {
   return repeat(open, depth) + "1" + repeat(close, depth);
 }
 
-::testing::AssertionResult is_refused(const std::string& text, std::string_view words) {
+testing::AssertionResult is_refused(const std::string& text, std::string_view words) {
   return fails_with(ErrorCode::kCorruptFile, words, [&] { parse_json(text, "x.json"); });
 }
 
@@ -84,8 +84,8 @@ TEST(Quote, CutsLongText) {
 TEST(ParseJson, BoundsTheNumberOfValues) {
   std::string text = "[0";
   for (size_t i = 0; i < kJsonValuesMax; ++i) text += ",0";
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kCorruptFile, "more than 4000000 values",
-                                  [&] { parse_json(text + "]", "x"); }));
+  EXPECT_TRUE(test::fails_with(ErrorCode::kCorruptFile, "more than 4000000 values",
+                               [&] { parse_json(text + "]", "x"); }));
 }
 
 // Quadratic time would be minutes here, far beyond the limit of a test.

@@ -164,9 +164,9 @@ TEST(ThreadPool, AllocatesNothingInRun) {
     for (int run = 0; run < 100; ++run) pool.run(8, [&](int item, int) { sum += item; });
   };
   run_some();
-  const int64_t before = testing::n_allocations;
+  const int64_t before = test::n_allocations;
   run_some();
-  EXPECT_EQ(testing::n_allocations, before);
+  EXPECT_EQ(test::n_allocations, before);
 }
 
 TEST(ThreadPool, StopsCleanlyWhateverItsWorkersAreAt) {

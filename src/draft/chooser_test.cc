@@ -266,9 +266,9 @@ TEST(Chooser, SteadyStepsAllocateNothing) {
   };
   for (ChosenDraft& draft : drafts) draft.draft.tokens.reserve(kDraftTokensMax);
   steps(100);
-  const int64_t before = testing::n_allocations;
+  const int64_t before = test::n_allocations;
   steps(200);
-  EXPECT_EQ(testing::n_allocations, before);
+  EXPECT_EQ(test::n_allocations, before);
 }
 
 }  // namespace

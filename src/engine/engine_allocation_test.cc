@@ -16,11 +16,11 @@ TEST(Engine, SteadyStepsAllocateNothing) {
         {.prompt = make_prompt(20 + 9 * i, i), .max_tokens = 900, .stop_ids = {}, .seed = 0});
   }
   for (int n = 0; n < 10; ++n) fixture.engine.step();
-  const int64_t before = testing::n_allocations;
+  const int64_t before = test::n_allocations;
   ASSERT_GT(before, 0);  // the counter counts
   size_t n_chunks = 0;
   for (int n = 0; n < 100; ++n) n_chunks += fixture.engine.step().size();
-  EXPECT_EQ(testing::n_allocations - before, 0);
+  EXPECT_EQ(test::n_allocations - before, 0);
   EXPECT_EQ(n_chunks, 300u);  // all three decoded all the while
 }
 

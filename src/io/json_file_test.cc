@@ -9,8 +9,8 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
 TEST(ReadTextFile, GivesTheWholeFile) {
   const TemporaryFolder folder;

@@ -12,8 +12,8 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
 std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};

@@ -13,16 +13,11 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSingleFile = "model.safetensors";
-constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::string_view kSideCar = "mtp.safetensors";  // a draft head that came later
-
-[[noreturn]] void refuse(const fs::path& path, const std::string& reason) {
-  throw Error(ErrorCode::kCorruptFile, path.string() + ": " + reason);
-}
 
 json read_json_object(const fs::path& path) {
   json value = parse_json(read_text_file(path), path.string());
-  if (!value.is_object()) refuse(path, "not a JSON object");
+  if (!value.is_object()) refuse_file(path, "not a JSON object");
   return value;
 }
 
@@ -38,12 +33,12 @@ WeightMap read_index(const fs::path& path) {
   const json index = read_json_object(path);
   const auto weight_map = index.find("weight_map");
   if (weight_map == index.end() || !weight_map->is_object()) {
-    refuse(path, "weight_map is not an object");
+    refuse_file(path, "weight_map is not an object");
   }
   WeightMap shard_of;
   for (const auto& [tensor, shard] : weight_map->items()) {
     if (!shard.is_string() || !is_plain_file_name(shard.get_ref<const std::string&>())) {
-      refuse(path, "the shard of " + quote(tensor) + " is not a plain file name");
+      refuse_file(path, "the shard of " + quote(tensor) + " is not a plain file name");
     }
     shard_of.emplace(tensor, shard.get<std::string>());
   }
@@ -76,12 +71,12 @@ ModelFile ModelFile::open(const fs::path& folder) {
     TensorMap tensors = parse_safetensors(shard.bytes(), path.string());
     model.tensors_.merge(tensors);
     if (!tensors.empty()) {
-      refuse(path, "tensor " + quote(tensors.begin()->first) + " is in another shard too");
+      refuse_file(path, "tensor " + quote(tensors.begin()->first) + " is in another shard too");
     }
   }
   for (const auto& [tensor, shard] : shard_of) {
     if (!model.tensors_.contains(tensor)) {
-      refuse(index_path, "tensor " + quote(tensor) + " is in no shard");
+      refuse_file(index_path, "tensor " + quote(tensor) + " is in no shard");
     }
   }
   return model;

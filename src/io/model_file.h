@@ -13,6 +13,9 @@
 
 namespace slip {
 
+// Names the shards of a model that lies in several files.
+inline constexpr std::string_view kIndexFile = "model.safetensors.index.json";
+
 class ModelFile {
  public:
   // Maps `model.safetensors`, or every shard that `model.safetensors.index.json` names, and

@@ -10,8 +10,8 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
 constexpr std::string_view kIndex = "model.safetensors.index.json";
 
@@ -39,7 +39,7 @@ struct ShardedModel {
     folder.write(kIndex, "{\"weight_map\": " + weight_map + "}");
   }
   ModelFile open() const { return ModelFile::open(folder.path()); }
-  ::testing::AssertionResult is_refused(ErrorCode code, std::string_view words) const {
+  testing::AssertionResult is_refused(ErrorCode code, std::string_view words) const {
     return fails_with(code, words, [this] { open(); });
   }
 };

@@ -9,12 +9,11 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "io/model_file.h"
 
 namespace slip {
 
 namespace {
-
-constexpr const char* kIndexFile = "model.safetensors.index.json";
 
 size_t sum_of_bytes(std::span<const TensorSpec> tensors) {
   size_t sum = 0;

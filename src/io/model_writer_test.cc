@@ -12,7 +12,7 @@
 namespace slip {
 namespace {
 
-using testing::TemporaryFolder;
+using test::TemporaryFolder;
 
 TensorSpec bytes_of(std::string name, int64_t n) { return {std::move(name), DType::kU8, {n}}; }
 

@@ -11,7 +11,7 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
+using test::fails_with;
 
 std::string little_endian(uint64_t n) {
   std::string bytes(sizeof(n), '\0');
@@ -38,7 +38,7 @@ TensorMap parse(std::string_view file) {
   return tensors;
 }
 
-::testing::AssertionResult is_refused(std::string_view file, std::string_view words) {
+testing::AssertionResult is_refused(std::string_view file, std::string_view words) {
   return fails_with(ErrorCode::kCorruptFile, words, [&] { parse(file); });
 }
 

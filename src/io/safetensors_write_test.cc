@@ -15,8 +15,8 @@
 namespace slip {
 namespace {
 
-using testing::fails_with;
-using testing::TemporaryFolder;
+using test::fails_with;
+using test::TemporaryFolder;
 
 std::vector<std::byte> counted_bytes(size_t n) {
   std::vector<std::byte> bytes(n);

@@ -8,9 +8,9 @@ namespace slip {
 namespace {
 
 // The message of the Error that `action` throws; empty where it throws none.
-using testing::message_of;
+using test::message_of;
 
-class ConfigReaderTest : public ::testing::Test {
+class ConfigReaderTest : public testing::Test {
  protected:
   const nlohmann::json object_ = nlohmann::json::parse(R"({
     "size": 8, "huge": 18446744073709551615, "real": 0.5, "name": "x", "flag": true, "nothing": null,

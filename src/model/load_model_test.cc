@@ -26,7 +26,7 @@ void change_tensors(const std::filesystem::path& folder, Change change) {
 }
 
 std::string message_of_load(const std::filesystem::path& folder) {
-  return testing::message_of([&] {
+  return test::message_of([&] {
     const ModelFile file = ModelFile::open(folder);
     load_model(file);
   });

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-using testing::message_of;
+using test::message_of;
 
 std::string message_of_config(const char* config) {
   return message_of([&] { require_known_quantization(json::parse(config)); });

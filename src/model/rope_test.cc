@@ -10,12 +10,12 @@ namespace slip {
 namespace {
 
 Rope parse(const char* text, int32_t head_dim, double partial = 1) {
-  const nlohmann::json json = nlohmann::json::parse(text);
-  return parse_rope(ConfigReader(json, "config.json"), head_dim, partial, 10000);
+  const nlohmann::json object = nlohmann::json::parse(text);
+  return parse_rope(ConfigReader(object, "config.json"), head_dim, partial, 10000);
 }
 
 std::string message_of(const char* text) {
-  return testing::message_of([&] { parse(text, 16); });
+  return test::message_of([&] { parse(text, 16); });
 }
 
 // Within the rounding of a float division and product.

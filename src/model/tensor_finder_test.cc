@@ -64,7 +64,7 @@ class FileOf {
 
   template <class Call>
   std::string message(Call call) {
-    return testing::message_of([&] {
+    return test::message_of([&] {
       TensorFinder found = finder();
       call(found);
     });
@@ -72,7 +72,7 @@ class FileOf {
 
  private:
   const char* config_;
-  testing::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   std::deque<std::vector<std::byte>> bytes_;
   std::vector<NamedTensor> tensors_;
   ModelFile file_;

@@ -9,8 +9,8 @@
 namespace slip {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 float ln(double x) { return static_cast<float>(std::log(x)); }
 
@@ -26,11 +26,12 @@ TEST(NegativeLogLikelihood, DoesNotDependOnAShiftOfTheLogits) {
 }
 
 TEST(NegativeLogLikelihood, IsInfiniteForAMaskedToken) {
-  EXPECT_EQ(negative_log_likelihood(std::vector<float>{0.0f, -kInf}, TokenId{1}), kInf);
+  EXPECT_EQ(negative_log_likelihood(std::vector<float>{0.0f, -kInfinity}, TokenId{1}), kInfinity);
 }
 
 TEST(NegativeLogLikelihood, IsNanForARowThatIsNotUsable) {
-  EXPECT_TRUE(std::isnan(negative_log_likelihood(std::vector<float>{0.0f, kNan}, TokenId{0})));
+  EXPECT_TRUE(
+      std::isnan(negative_log_likelihood(std::vector<float>{0.0f, kNotANumber}, TokenId{0})));
 }
 
 TEST(KlDivergence, MatchesASumDoneByHand) {
@@ -52,17 +53,18 @@ TEST(KlDivergence, IsZeroForAShiftedRow) {
 }
 
 TEST(KlDivergence, LeavesOutWhatTheFirstExcludes) {
-  EXPECT_NEAR(kl_divergence(std::vector<float>{0.0f, -kInf}, std::vector<float>{0.0f, 0.0f}),
+  EXPECT_NEAR(kl_divergence(std::vector<float>{0.0f, -kInfinity}, std::vector<float>{0.0f, 0.0f}),
               std::log(2.0), 1e-12);
 }
 
 TEST(KlDivergence, IsInfiniteWhereTheSecondExcludesMore) {
-  EXPECT_EQ(kl_divergence(std::vector<float>{0.0f, 0.0f}, std::vector<float>{0.0f, -kInf}), kInf);
+  EXPECT_EQ(kl_divergence(std::vector<float>{0.0f, 0.0f}, std::vector<float>{0.0f, -kInfinity}),
+            kInfinity);
 }
 
 TEST(KlDivergence, IsNanWhereEitherRowIsNotUsable) {
   const std::vector<float> good = {0.0f, 1.0f};
-  const std::vector<float> bad = {0.0f, kNan};
+  const std::vector<float> bad = {0.0f, kNotANumber};
   EXPECT_TRUE(std::isnan(kl_divergence(good, bad)));
   EXPECT_TRUE(std::isnan(kl_divergence(bad, good)));
 }
@@ -103,7 +105,7 @@ TEST(DivergenceStats, LetNoBadRowPassForAGoodOne) {
   DivergenceStats stats;
   const std::vector<float> good = {0, 1};
   stats.add(good, good);
-  stats.add(good, std::vector<float>{kNan, 0});
+  stats.add(good, std::vector<float>{kNotANumber, 0});
   EXPECT_TRUE(std::isnan(stats.summary().kl_mean));
   EXPECT_TRUE(std::isnan(stats.summary().kl_max));
   EXPECT_DOUBLE_EQ(stats.summary().agreement, 0.5);

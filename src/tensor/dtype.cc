@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/enum_table.h"
+
 namespace slip {
 namespace {
 
@@ -26,13 +28,7 @@ constexpr std::array kDTypes = {
     DTypeRow{DType::kF8E5M2, "F8_E5M2", 1},
 };
 
-constexpr bool is_in_order() {
-  for (size_t i = 0; i < kDTypes.size(); ++i) {
-    if (static_cast<size_t>(kDTypes[i].dtype) != i) return false;
-  }
-  return true;
-}
-static_assert(is_in_order());
+static_assert(is_in_order(kDTypes, &DTypeRow::dtype));
 
 const DTypeRow& row(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/enum_table.h"
 
 namespace slip {
 namespace {
@@ -81,13 +82,7 @@ constexpr std::array kFormats = {
     FormatRow{WeightFormat::kFp8Block, "fp8_block", 8, Scales::kBlocks, decode_fp8_block},
 };
 
-constexpr bool is_in_order() {
-  for (size_t i = 0; i < kFormats.size(); ++i) {
-    if (static_cast<size_t>(kFormats[i].format) != i) return false;
-  }
-  return kFormats.size() == kWeightFormatCount;
-}
-static_assert(is_in_order());
+static_assert(is_in_order(kFormats, &FormatRow::format) && kFormats.size() == kWeightFormatCount);
 
 const FormatRow& row_of(WeightFormat format) { return kFormats[static_cast<size_t>(format)]; }
 

@@ -57,7 +57,7 @@ std::vector<float> weights(size_t n) {
   return values;
 }
 
-class QuantizeRow : public ::testing::TestWithParam<int32_t> {};
+class QuantizeRow : public testing::TestWithParam<int32_t> {};
 
 TEST_P(QuantizeRow, ComesBackWithinHalfAStep) {
   const std::vector<float> wanted = weights(64 * kGroup);
@@ -107,7 +107,7 @@ TEST_P(QuantizeRow, GivesBackEveryCodeOfAGridThatItCanHold) {
   EXPECT_EQ(Quantized(wanted, GetParam(), group_size).values(), wanted);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bits, QuantizeRow, ::testing::Values(2, 3, 4, 5, 6, 8));
+INSTANTIATE_TEST_SUITE_P(Bits, QuantizeRow, testing::Values(2, 3, 4, 5, 6, 8));
 
 TEST(QuantizeRowOf, ZerosIsZeros) {
   const std::vector<float> zeros(kGroup, 0.0f);

@@ -15,9 +15,9 @@ namespace slip {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::conversation_of;
-using testing::golden_json;
-using testing::golden_text;
+using test::conversation_of;
+using test::golden_json;
+using test::golden_text;
 
 const ordered_json& golden() {
   static const ordered_json file = golden_json("chat_template.json");

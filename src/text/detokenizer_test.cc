@@ -7,7 +7,7 @@
 namespace slip {
 namespace {
 
-using testing::read_source_file;
+using test::read_source_file;
 
 const Tokenizer& tiny_coder() {
   static const Tokenizer tokenizer =

@@ -78,6 +78,11 @@ const Text& Call::text(size_t n) const {
   return value.text();
 }
 
+Value Call::derived(Text text) const {
+  run.make(text.cost_bytes());
+  return Value(std::move(text), subject.is_markup());
+}
+
 const Builtin* find_in(BuiltinTable table, std::string_view name) {
   const auto found = std::find_if(table.begin(), table.end(),
                                   [&](const Builtin& builtin) { return builtin.name == name; });

@@ -30,6 +30,7 @@ struct Signature {
   size_t n_max = 0;  // kAny: as many as one likes, and the builtin looks at the names itself
   std::array<std::string_view, kParametersMax> names = {};
 };
+inline constexpr Signature kNoArguments = {};
 
 // What is wrong with giving so many arguments, and these by name; nothing if nothing is.
 std::optional<std::string> complaint_about(const Signature& signature, size_t n_positional,
@@ -52,6 +53,9 @@ class Call {
   int64_t integer_or(size_t n, int64_t stand_in) const;
   bool truth_or(size_t n, bool stand_in) const { return has(n) ? (*this)[n].is_true() : stand_in; }
   const Text& text(size_t n) const;  // must be given
+
+  // The result `text`, made of the subject: HTML stays HTML.
+  Value derived(Text text) const;
 
  private:
   static const Value kNone;

@@ -16,7 +16,7 @@ namespace slip::jinja {
 namespace {
 
 const nlohmann::ordered_json& golden() {
-  static const auto file = slip::testing::golden_json("jinja_builtins.json");
+  static const auto file = slip::test::golden_json("jinja_builtins.json");
   return file;
 }
 
@@ -52,8 +52,8 @@ TEST(JinjaBuiltins, HaveAGoldenRenderingForEachName) {
 }
 
 TEST(JinjaBuiltins, DoWhatJinja2Does) {
-  const Conversation conversation = slip::testing::conversation_of(
-      slip::testing::golden_json("chat_template.json")["snippet_conversation"]);
+  const Conversation conversation = slip::test::conversation_of(
+      slip::test::golden_json("chat_template.json")["snippet_conversation"]);
   for (const auto& [kind, names] : golden()["kinds"].items()) {
     for (const auto& [name, renderings] : names.items()) {
       for (const auto& rendering : renderings) {

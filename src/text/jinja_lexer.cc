@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "text/ascii.h"
 #include "text/jinja_source_error.h"
 #include "text/jinja_strings.h"
 #include "text/unicode.h"
@@ -11,11 +12,8 @@
 namespace slip::jinja {
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-constexpr bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
+constexpr bool is_name_start(char c) { return is_ascii_letter(c) || c == '_'; }
+constexpr bool is_name_part(char c) { return is_name_start(c) || is_ascii_digit(c); }
 
 // Longer ones first.
 constexpr std::array<std::string_view, 26> kOperators = {
@@ -190,7 +188,7 @@ class Lexer {
       add(TokenKind::kName, std::string(name));
       return skip(name.size());
     }
-    if (is_digit(c)) return lex_number();
+    if (is_ascii_digit(c)) return lex_number();
     if (c == '\'' || c == '"') return lex_string(c);
     for (const std::string_view op : kOperators) {
       if (!rest_.starts_with(op)) continue;
@@ -215,7 +213,8 @@ class Lexer {
 
   size_t n_digits_at(size_t at) const {
     const std::string_view rest = rest_.substr(std::min(at, rest_.size()));
-    return static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_digit) - rest.begin());
+    return static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_ascii_digit) -
+                               rest.begin());
   }
 
   // How long the float is that is next; 0 if none is. Behind a dot, digits are an index: x.1.2

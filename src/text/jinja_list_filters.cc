@@ -336,25 +336,24 @@ Value select(const Call& call) {
   return make_iterator(run, std::move(kept));
 }
 
-constexpr Signature kNothing = {};
 constexpr Signature kAnything = {0, Signature::kAny};
 constexpr Signature kExtreme = {0, 2, {"case_sensitive", "attribute"}};
 
 constexpr std::array kListFilters = {
     Builtin{"batch", {1, 2, {"linecount", "fill_with"}}, batch},
     Builtin{"dictsort", {0, 3, {"case_sensitive", "by", "reverse"}}, dict_sort},
-    Builtin{"first", kNothing, first},
+    Builtin{"first", kNoArguments, first},
     Builtin{"groupby", {1, 3, {"attribute", "default", "case_sensitive"}}, group_by},
-    Builtin{"items", kNothing, items},
+    Builtin{"items", kNoArguments, items},
     Builtin{"join", {0, 2, {"d", "attribute"}}, join},
-    Builtin{"last", kNothing, last},
-    Builtin{"list", kNothing, list},
+    Builtin{"last", kNoArguments, last},
+    Builtin{"list", kNoArguments, list},
     Builtin{"map", kAnything, map},
     Builtin{"max", kExtreme, extreme<1>},
     Builtin{"min", kExtreme, extreme<-1>},
     Builtin{"reject", kAnything, select<false, false>},
     Builtin{"rejectattr", kAnything, select<false, true>},
-    Builtin{"reverse", kNothing, reverse},
+    Builtin{"reverse", kNoArguments, reverse},
     Builtin{"select", kAnything, select<true, false>},
     Builtin{"selectattr", kAnything, select<true, true>},
     Builtin{"slice", {1, 2, {"slices", "fill_with"}}, slices},

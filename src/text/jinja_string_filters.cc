@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "text/ascii.h"
 #include "text/jinja_access.h"
 #include "text/jinja_builtins.h"
 #include "text/jinja_case.h"
@@ -20,14 +21,9 @@ namespace {
 
 // The subject as a string; HTML stays HTML.
 Text soft_text(const Call& call) { return to_text(call.run, call.subject); }
-Value derived(const Call& call, Text text) {
-  call.run.make(text.cost_bytes());
-  return Value(std::move(text), call.subject.is_markup());
-}
-
 template <Text (*kMap)(Run& run, const Text& text)>
 Value case_filter(const Call& call) {
-  return derived(call, kMap(call.run, soft_text(call)));
+  return call.derived(kMap(call.run, soft_text(call)));
 }
 
 Value trim(const Call& call) {
@@ -35,10 +31,10 @@ Value trim(const Call& call) {
   std::optional<std::string_view> maybe_chars;
   if (call.has(0) && !call[0].is<None>()) maybe_chars = call.text(0).bytes();
   call.run.step(text.size() * (1 + (maybe_chars ? maybe_chars->size() : 0)));
-  return derived(call, text.part(strip(text.bytes(), maybe_chars, {true, true})));
+  return call.derived(text.part(strip(text.bytes(), maybe_chars, {true, true})));
 }
 
-Value string(const Call& call) { return derived(call, soft_text(call)); }
+Value string(const Call& call) { return call.derived(soft_text(call)); }
 
 Value replace(const Call& call) {
   const int64_t n_max = call.has(2) && !call[2].is<None>() ? call.integer_or(2, -1) : -1;
@@ -74,13 +70,13 @@ Value center(const Call& call) {
   const Text text = soft_text(call);
   const int64_t width = call.integer_or(0, 80);
   const auto size = static_cast<int64_t>(n_code_points(text.bytes()));
-  if (width <= size) return derived(call, text);
+  if (width <= size) return call.derived(text);
   const int64_t n_left = (width - size) / 2 + ((width - size) & width & 1);
   call.run.make(static_cast<size_t>(width));
   Text out(std::string(static_cast<size_t>(n_left), ' '));
   out.append(text);
   out.append(std::string(static_cast<size_t>(width - size - n_left), ' '), Origin::kTemplate);
-  return derived(call, std::move(out));
+  return call.derived(std::move(out));
 }
 
 Value word_count(const Call& call) {
@@ -112,7 +108,7 @@ Value force_escape(const Call& call) {
 Value safe(const Call& call) { return Value(soft_text(call), true); }
 
 bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+  return is_ascii_letter(c) || is_ascii_digit(c) ||
          std::string_view("_.-~").find(c) != std::string_view::npos;
 }
 
@@ -184,7 +180,7 @@ std::optional<std::string> plain_number(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto is_digit_at = [&](size_t at) {
-      return at < text.size() && text[at] >= '0' && text[at] <= '9';
+      return at < text.size() && is_ascii_digit(text[at]);
     };
     if (text[i] != '_') {
       plain += text[i];
@@ -304,37 +300,36 @@ Value default_filter(const Call& call) {
 
 Value attr(const Call& call) { return own_attribute(call.run, call.subject, call.text(0).bytes()); }
 
-constexpr Signature kNothing = {};
 constexpr Signature kDefault = {0, 2, {"default_value", "boolean"}};
 
 constexpr std::array kStringFilters = {
-    Builtin{"abs", kNothing, absolute},
+    Builtin{"abs", kNoArguments, absolute},
     Builtin{"attr", {1, 1, {"name"}}, attr},
-    Builtin{"capitalize", kNothing, case_filter<capitalize>},
+    Builtin{"capitalize", kNoArguments, case_filter<capitalize>},
     Builtin{"center", {0, 1, {"width"}}, center},
-    Builtin{"count", kNothing, length_filter},
+    Builtin{"count", kNoArguments, length_filter},
     Builtin{"d", kDefault, default_filter},
     Builtin{"default", kDefault, default_filter},
-    Builtin{"e", kNothing, escape},
-    Builtin{"escape", kNothing, escape},
+    Builtin{"e", kNoArguments, escape},
+    Builtin{"escape", kNoArguments, escape},
     Builtin{"float", {0, 1, {"default"}}, to_float},
-    Builtin{"forceescape", kNothing, force_escape},
+    Builtin{"forceescape", kNoArguments, force_escape},
     Builtin{"format", {0, Signature::kAny}, format},
     Builtin{"indent", {0, 3, {"width", "first", "blank"}}, indent},
     Builtin{"int", {0, 2, {"default", "base"}}, to_integer},
-    Builtin{"length", kNothing, length_filter},
-    Builtin{"lower", kNothing, case_filter<lower>},
+    Builtin{"length", kNoArguments, length_filter},
+    Builtin{"lower", kNoArguments, case_filter<lower>},
     Builtin{"replace", {2, 3, {"old", "new", "count"}}, replace},
     Builtin{"round", {0, 2, {"precision", "method"}}, round},
-    Builtin{"safe", kNothing, safe},
-    Builtin{"string", kNothing, string},
-    Builtin{"title", kNothing, case_filter<title_words>},
+    Builtin{"safe", kNoArguments, safe},
+    Builtin{"string", kNoArguments, string},
+    Builtin{"title", kNoArguments, case_filter<title_words>},
     Builtin{
         "tojson", {0, 4, {"ensure_ascii", "indent", "separators", "sort_keys"}}, to_json_filter},
     Builtin{"trim", {0, 1, {"chars"}}, trim},
-    Builtin{"upper", kNothing, case_filter<upper>},
-    Builtin{"urlencode", kNothing, url_encode},
-    Builtin{"wordcount", kNothing, word_count},
+    Builtin{"upper", kNoArguments, case_filter<upper>},
+    Builtin{"urlencode", kNoArguments, url_encode},
+    Builtin{"wordcount", kNoArguments, word_count},
 };
 
 }  // namespace

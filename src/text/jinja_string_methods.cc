@@ -17,12 +17,6 @@ namespace {
 
 const Text& self(const Call& call) { return call.subject.text(); }
 
-// A string that came out of `call`'s own: HTML stays HTML.
-Value derived(const Call& call, Text text) {
-  call.run.make(text.cost_bytes());
-  return Value(std::move(text), call.subject.is_markup());
-}
-
 // Python escapes what the methods of an HTML string are given; that is not known here.
 void refuse_markup(const Call& call) {
   if (call.subject.is_markup()) call.run.refuse("this method of an escaped string");
@@ -34,12 +28,12 @@ Value strip_method(const Call& call) {
   std::optional<std::string_view> maybe_chars;
   if (call.has(0) && !call[0].is<None>()) maybe_chars = call.text(0).bytes();
   call.run.step(text.size() * (1 + (maybe_chars ? maybe_chars->size() : 0)));
-  return derived(call, text.part(strip(text.bytes(), maybe_chars, {kFront, kBack})));
+  return call.derived(text.part(strip(text.bytes(), maybe_chars, {kFront, kBack})));
 }
 
 template <Text (*kMap)(Run& run, const Text& text)>
 Value case_method(const Call& call) {
-  return derived(call, kMap(call.run, self(call)));
+  return call.derived(kMap(call.run, self(call)));
 }
 
 // startswith and endswith differ in the end they look at. An affix may be a tuple of them.
@@ -66,7 +60,7 @@ Value remove_affix(const Call& call) {
   call.run.step(affix.size());
   if (!(kFront ? text.starts_with(affix) : text.ends_with(affix))) return call.subject;
   const size_t n_kept = text.size() - affix.size();
-  return derived(call, self(call).part(kFront ? affix.size() : 0, n_kept));
+  return call.derived(self(call).part(kFront ? affix.size() : 0, n_kept));
 }
 
 template <bool kFromEnd>
@@ -181,26 +175,25 @@ Value whole_method(const Call& call) {
   return Value(kHolds(self(call).bytes()));
 }
 
-constexpr Signature kNothing = {};
 constexpr Signature kOptional = {0, 1};
 constexpr Signature kOne = {1, 1};
 constexpr Signature kSplit = {0, 2, {"sep", "maxsplit"}};
 
 constexpr std::array kStringMethods = {
-    Builtin{"capitalize", kNothing, case_method<capitalize>},
+    Builtin{"capitalize", kNoArguments, case_method<capitalize>},
     Builtin{"count", kOne, count_method},
     Builtin{"endswith", kOne, affix_method<ends_with>},
     Builtin{"find", kOne, find_method_of_string<false>},
     Builtin{"format", {0, Signature::kAny}, format_method},
     Builtin{"index", kOne, index_method<false>},
-    Builtin{"isalnum", kNothing, class_method<CharacterClass::kAlphanumeric>},
-    Builtin{"isalpha", kNothing, class_method<CharacterClass::kAlphabetic>},
-    Builtin{"isdigit", kNothing, class_method<CharacterClass::kDigit>},
-    Builtin{"islower", kNothing, whole_method<is_lower>},
-    Builtin{"isspace", kNothing, class_method<CharacterClass::kSpace>},
-    Builtin{"isupper", kNothing, whole_method<is_upper>},
+    Builtin{"isalnum", kNoArguments, class_method<CharacterClass::kAlphanumeric>},
+    Builtin{"isalpha", kNoArguments, class_method<CharacterClass::kAlphabetic>},
+    Builtin{"isdigit", kNoArguments, class_method<CharacterClass::kDigit>},
+    Builtin{"islower", kNoArguments, whole_method<is_lower>},
+    Builtin{"isspace", kNoArguments, class_method<CharacterClass::kSpace>},
+    Builtin{"isupper", kNoArguments, whole_method<is_upper>},
     Builtin{"join", kOne, join_method},
-    Builtin{"lower", kNothing, case_method<lower>},
+    Builtin{"lower", kNoArguments, case_method<lower>},
     Builtin{"lstrip", kOptional, strip_method<true, false>},
     Builtin{"partition", kOne, partition_method<false>},
     Builtin{"removeprefix", kOne, remove_affix<true>},
@@ -215,8 +208,8 @@ constexpr std::array kStringMethods = {
     Builtin{"splitlines", {0, 1, {"keepends"}}, split_lines},
     Builtin{"startswith", kOne, affix_method<starts_with>},
     Builtin{"strip", kOptional, strip_method<true, true>},
-    Builtin{"title", kNothing, case_method<title>},
-    Builtin{"upper", kNothing, case_method<upper>},
+    Builtin{"title", kNoArguments, case_method<title>},
+    Builtin{"upper", kNoArguments, case_method<upper>},
 };
 
 }  // namespace

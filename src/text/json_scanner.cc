@@ -2,13 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "text/ascii.h"
+
 namespace slip {
 namespace {
 
 bool is_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
-bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 bool is_hex_digit(char byte) {
-  return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
+  return is_ascii_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
 }
 
 // `number` is a JSON number.
@@ -30,7 +31,7 @@ bool JsonScanner::may_end_number(State state) {
 std::optional<JsonScanner::State> JsonScanner::next_in_number(State state, char byte) {
   const bool after_digits =
       state == State::kZero || state == State::kInteger || state == State::kFraction;
-  if (is_digit(byte)) {
+  if (is_ascii_digit(byte)) {
     switch (state) {
       case State::kMinus:
         return byte == '0' ? State::kZero : State::kInteger;
@@ -140,7 +141,7 @@ bool JsonScanner::begin_value(char byte) {
     return true;
   }
   state_ = byte == '-' ? State::kMinus : byte == '0' ? State::kZero : State::kInteger;
-  return byte == '-' || is_digit(byte);
+  return byte == '-' || is_ascii_digit(byte);
 }
 
 bool JsonScanner::open(char bracket, State state) {

@@ -41,11 +41,10 @@ void parse(std::string_view output, const std::vector<std::string_view>& pieces,
   const OutputParserOptions options = {.starts_in_reasoning = (flags & 1) != 0,
                                        .reads_tool_calls = (flags & 2) == 0,
                                        .tools = tools()};
-  const std::vector<OutputEvent> events = testing::parse_pieces(options, pieces);
-  testing::OutputAccount account(output, options.starts_in_reasoning);
+  const std::vector<OutputEvent> events = test::parse_pieces(options, pieces);
+  test::OutputAccount account(output, options.starts_in_reasoning);
   SLIP_CHECK(account.check(events).empty());
-  SLIP_CHECK(testing::describe(events) ==
-             testing::describe(testing::parse_pieces(options, {output})));
+  SLIP_CHECK(test::describe(events) == test::describe(test::parse_pieces(options, {output})));
 }
 
 void match_stops(std::string_view output, const std::vector<std::string_view>& pieces) {

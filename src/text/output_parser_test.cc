@@ -11,9 +11,9 @@ namespace slip {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::describe;
-using testing::OutputAccount;
-using testing::parse_pieces;
+using test::describe;
+using test::OutputAccount;
+using test::parse_pieces;
 
 ordered_json tools() {
   return ordered_json::parse(R"([{"type": "function", "function": {"name": "read", "parameters": {
@@ -150,7 +150,7 @@ TEST(OutputParser, GivesTheEventsOfTheTableHoweverTheOutputIsCut) {
     const auto given = options(test.begin == Begin::kReasoning);
     const std::string_view output = test.output;
     EXPECT_EQ(describe(parse_pieces(given, {output})), test.events);
-    EXPECT_EQ(describe(parse_pieces(given, testing::bytes_of(output))), test.events);
+    EXPECT_EQ(describe(parse_pieces(given, test::bytes_of(output))), test.events);
     for (size_t cut = 1; cut < output.size(); ++cut) {
       EXPECT_EQ(describe(parse_pieces(given, {output.substr(0, cut), output.substr(cut)})),
                 test.events);
@@ -324,7 +324,7 @@ TEST(OutputParser, TakesACallOfTheLargestSize) {
 
 TEST(OutputParser, TakesALargerCallAsContentHoweverItIsCut) {
   const std::string output = long_call(kToolCallBytesMax + 1) + kRead;
-  for (const auto& pieces : {std::vector<std::string_view>{output}, testing::bytes_of(output)}) {
+  for (const auto& pieces : {std::vector<std::string_view>{output}, test::bytes_of(output)}) {
     const auto events = parse_pieces(options(false), pieces);
     ASSERT_EQ(events.size(), 2U);
     EXPECT_EQ(events[0].text, output.substr(0, kToolCallBytesMax + 1));
@@ -341,8 +341,7 @@ std::string repeat(const std::string& text, size_t n_bytes) {
 double seconds_by_byte(const std::string& output) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(
-      OutputAccount(output, false).check(parse_pieces(options(false), testing::bytes_of(output))),
-      "");
+      OutputAccount(output, false).check(parse_pieces(options(false), test::bytes_of(output))), "");
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -108,13 +108,13 @@ ordered_json marked(const ordered_json& json, const std::string& key = "") {
 }
 
 TEST(PromptOrigin, CoversWhatTheClientWroteInTemplatesOfEveryFamily) {
-  const auto families = testing::golden_json("chat_template_families.json");
+  const auto families = test::golden_json("chat_template_families.json");
   size_t n_marks = 0;
   for (const auto& rendering : families["renderings"]) {
     const std::string name = rendering["template"];
-    const auto chat = ChatTemplate::parse(testing::golden_text("templates/" + name), name);
+    const auto chat = ChatTemplate::parse(test::golden_text("templates/" + name), name);
     for (const auto& spelled : families["conversations"]) {
-      Conversation conversation = testing::conversation_of(spelled);
+      Conversation conversation = test::conversation_of(spelled);
       conversation.messages = marked(conversation.messages);
       conversation.tools = marked(conversation.tools);
       conversation.documents = marked(conversation.documents);
@@ -135,12 +135,12 @@ TEST(PromptOrigin, CoversWhatTheClientWroteInTemplatesOfEveryFamily) {
 }
 
 TEST(PromptOrigin, LeavesTheMarkersOfEveryFamilyToTheTemplate) {
-  const auto families = testing::golden_json("chat_template_families.json");
+  const auto families = test::golden_json("chat_template_families.json");
   size_t n_markers = 0;
   for (const auto& rendering : families["renderings"]) {
     const std::string name = rendering["template"];
-    const auto chat = ChatTemplate::parse(testing::golden_text("templates/" + name), name);
-    const Conversation conversation = testing::conversation_of(families["conversations"][1]);
+    const auto chat = ChatTemplate::parse(test::golden_text("templates/" + name), name);
+    const Conversation conversation = test::conversation_of(families["conversations"][1]);
     const Prompt prompt = chat.render(conversation);
     for (const std::string marker :
          {"<|im_start|>", "<|im_end|>", "<think>", "<|start_header_id|>", "<|user|>", "[INST]",

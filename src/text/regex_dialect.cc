@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "text/ascii.h"
 
 namespace slip {
 namespace {
@@ -33,9 +34,6 @@ constexpr std::array kEscapes = {
 
 // What may follow an opening parenthesis and a question mark.
 constexpr std::array<std::string_view, 7> kGroups = {"?:", "?=", "?!", "?>", "?<=", "?<!", "?i:"};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 class Translator {
  public:
@@ -92,7 +90,7 @@ class Translator {
       return rest_.remove_prefix(2);
     }
     if (rest_.starts_with(R"(\x{)")) return take(3);
-    if (is_letter(letter) || is_digit(letter)) refuse(2);
+    if (is_ascii_letter(letter) || is_ascii_digit(letter)) refuse(2);
     take(2);
   }
 
@@ -124,10 +122,11 @@ class Translator {
   // {n}, {n,} or {n,m}
   void interval() {
     size_t end = 1;
-    while (end < rest_.size() && (is_digit(rest_[end]) || rest_[end] == ',')) ++end;
+    while (end < rest_.size() && (is_ascii_digit(rest_[end]) || rest_[end] == ',')) ++end;
     const std::string_view after = rest_.substr(std::min(end + 1, rest_.size()));
     const bool is_known = rest_.size() > end && rest_[end] == '}' && end > 1 &&
-                          is_digit(rest_[1]) && !after.starts_with('+') && !after.starts_with('?');
+                          is_ascii_digit(rest_[1]) && !after.starts_with('+') &&
+                          !after.starts_with('?');
     if (!is_known) refuse(end + 2);
     take(end + 1);
   }

@@ -44,9 +44,9 @@ TEST(RegexDialect, RefusesByNameWhatTheTwoReadDifferently) {
       {"a{2,3}?", "{2,3}?"}, {"a{b}", "{b}"},        {"a\\", "\\"},
   };
   for (const Refused& test : cases) {
-    EXPECT_TRUE(testing::fails_with(ErrorCode::kUnsupportedModel,
-                                    "x: Regex: " + quote(test.construct) + " is not supported",
-                                    [&] { to_pcre2(test.pattern, "x"); }))
+    EXPECT_TRUE(test::fails_with(ErrorCode::kUnsupportedModel,
+                                 "x: Regex: " + quote(test.construct) + " is not supported",
+                                 [&] { to_pcre2(test.pattern, "x"); }))
         << test.pattern;
   }
 }

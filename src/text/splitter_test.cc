@@ -73,14 +73,14 @@ TEST(Splitter, FollowsTheBehavior) {
 }
 
 TEST(Splitter, StopsAtItsLimitOfSteps) {
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kUnsupportedModel, "match limit exceeded", [] {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kUnsupportedModel, "match limit exceeded", [] {
     split_by({.pattern = "(?:a|aa)+[cd]"}, "aaaaaaaaaaaaaaaaaaaaaaaa", {.match_steps_max = 1000});
   }));
 }
 
 TEST(Splitter, RefusesPatternsThatAreTooLong) {
-  EXPECT_TRUE(testing::fails_with(ErrorCode::kUnsupportedModel, "test: Regex is not understood",
-                                  [] { split(std::string((1 << 16) + 1, 'a'), "a"); }));
+  EXPECT_TRUE(test::fails_with(ErrorCode::kUnsupportedModel, "test: Regex is not understood",
+                               [] { split(std::string((1 << 16) + 1, 'a'), "a"); }));
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ TEST(StopMatcher, FindsAStopStringThatBeginsInsideAFailedOne) {
 
 TEST(StopMatcher, RefusesStopStringsThatAreEmptyTooLongOrTooMany) {
   const auto make = [](std::vector<std::string> stops) {
-    return testing::fails_with(ErrorCode::kInvalidArgument, "stop string",
-                               [&] { StopMatcher matcher(std::move(stops)); });
+    return test::fails_with(ErrorCode::kInvalidArgument, "stop string",
+                            [&] { StopMatcher matcher(std::move(stops)); });
   };
   EXPECT_TRUE(make({"a", ""}));
   EXPECT_TRUE(make({std::string(kStopStringBytesMax + 1, 'a')}));

@@ -16,7 +16,7 @@ namespace slip {
 namespace {
 
 using nlohmann::json;
-using testing::read_source_file;
+using test::read_source_file;
 
 const json& golden() {
   static const json file = json::parse(read_source_file("tests/golden/tokenizer.json"));
@@ -69,7 +69,7 @@ std::string path_of(const std::string& name) {
                               : "tests/golden/tokenizer_" + name + ".json";
 }
 
-class TokenizerFile : public ::testing::TestWithParam<std::string> {
+class TokenizerFile : public testing::TestWithParam<std::string> {
  protected:
   TokenizerFile()
       : tokenizer_(Tokenizer::parse(read_source_file(path_of(GetParam())), GetParam())) {
@@ -208,7 +208,7 @@ TEST_P(TokenizerFile, DecodesAtOnceAndByStreamAsTheLibraryDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, TokenizerFile,
-                         ::testing::Values("tiny-coder", "qwen2", "llama3", "gpt2"),
+                         testing::Values("tiny-coder", "qwen2", "llama3", "gpt2"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase(name, '-');

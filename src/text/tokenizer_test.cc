@@ -15,8 +15,8 @@ namespace slip {
 namespace {
 
 using nlohmann::json;
-using testing::fails_with;
-using testing::read_source_file;
+using test::fails_with;
+using test::read_source_file;
 
 const Tokenizer& tiny_coder() {
   static const Tokenizer tokenizer =
@@ -29,7 +29,7 @@ const json& small_json() {  // the qwen2 family's pattern, 1280 tokens, an added
   return file;
 }
 
-std::vector<int> numbers(const std::vector<TokenId>& ids) {
+std::vector<int> plain_ids(const std::vector<TokenId>& ids) {
   std::vector<int> out;
   for (const TokenId id : ids) out.push_back(static_cast<int>(id));
   return out;
@@ -37,7 +37,7 @@ std::vector<int> numbers(const std::vector<TokenId>& ids) {
 
 std::vector<int> ids_of(const Tokenizer& tokenizer, std::string_view text,
                         AddedTokens mode = AddedTokens::kMatch) {
-  return numbers(tokenizer.encode(text, mode));
+  return plain_ids(tokenizer.encode(text, mode));
 }
 
 Tokenizer changed(const std::function<void(json&)>& change) {
@@ -52,7 +52,7 @@ json with(const json& pointers) {
   return file;
 }
 
-::testing::AssertionResult is_refused(const json& file, ErrorCode code, const std::string& words) {
+testing::AssertionResult is_refused(const json& file, ErrorCode code, const std::string& words) {
   return fails_with(code, words, [&] { Tokenizer::parse(file.dump(), "tokenizer.json"); });
 }
 
@@ -66,7 +66,7 @@ TEST(Tokenizer, DoesWhatTheFileAsks) {
     const Tokenizer tokenizer = Tokenizer::parse(with(variant["set"]).dump(), "variant");
     for (size_t i = 0; i < texts.size(); ++i) {
       const auto ids = tokenizer.encode(texts[i], AddedTokens::kMatch, Frame::kFromFile);
-      EXPECT_EQ(json(numbers(ids)), variant["framed"][i]) << variant["set"] << json(texts[i]);
+      EXPECT_EQ(json(plain_ids(ids)), variant["framed"][i]) << variant["set"] << json(texts[i]);
       EXPECT_EQ(tokenizer.decode(ids, true), variant["skipping_special"][i]) << variant["set"];
     }
   }
@@ -147,7 +147,7 @@ std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer,
 
 TEST(TokenizerPrompt, IsOneTextWhereNoAddedTokenIsSpelled) {
   const std::vector<std::string> pieces = {"user\n", "\n\n  int ma", "", "in() e", "\u0301"};
-  EXPECT_EQ(numbers(encode_prompt(tiny_coder(), pieces)),
+  EXPECT_EQ(plain_ids(encode_prompt(tiny_coder(), pieces)),
             ids_of(tiny_coder(), "user\n\n\n  int main() e\u0301"));
 }
 
@@ -168,7 +168,7 @@ TEST(TokenizerPrompt, KeepsNormalizedSpellingsApartToo) {
   const Tokenizer tokenizer = changed([](json&) {});
   const int token = static_cast<int>(tokenizer.find("<e\u0301>").value());
   const auto has_token = [&](const std::vector<std::string>& pieces) {
-    const auto ids = numbers(encode_prompt(tokenizer, pieces));
+    const auto ids = plain_ids(encode_prompt(tokenizer, pieces));
     return std::find(ids.begin(), ids.end(), token) != ids.end();
   };
   EXPECT_TRUE(has_token({"<\u00E9>"}));
@@ -180,7 +180,7 @@ TEST(TokenizerPrompt, KeepsNormalizedSpellingsApartToo) {
 }
 
 TEST(TokenizerPrompt, IsMadeUtf8InParts) {
-  EXPECT_EQ(numbers(encode_prompt(tiny_coder(), {"\xE4\xB8", "\xAD"})),
+  EXPECT_EQ(plain_ids(encode_prompt(tiny_coder(), {"\xE4\xB8", "\xAD"})),
             ids_of(tiny_coder(), "\uFFFD\uFFFD"));
 }
 

@@ -10,7 +10,7 @@ namespace slip::cpu {
 namespace {
 
 // More rows at a time would find more company for each expert, and cost more room.
-constexpr int32_t kSlabRowsMax = 256;
+constexpr int32_t kSortedRowsMax = 256;
 constexpr int32_t kOutsPerItem = 64;
 
 size_t floats(size_t a, size_t b) { return a * b; }
@@ -30,7 +30,8 @@ CpuExperts::CpuExperts(const OpsStorage& storage, ThreadPool& pool, const Kernel
       ffn_width_(static_cast<size_t>(
           std::max(config_.intermediate_size, config_.shared_intermediate_size))),
       per_row_(config_.n_experts_per_token + (config_.shared_intermediate_size > 0 ? 1 : 0)),
-      slab_rows_(config_.n_experts > 0 ? std::min(kSlabRowsMax, storage.plan().batch_rows_max) : 0),
+      slab_rows_(config_.n_experts > 0 ? std::min(kSortedRowsMax, storage.plan().batch_rows_max)
+                                       : 0),
       product_floats_(product_scratch_floats(slab_rows_)),
       scratch_floats_(product_floats_ + 2 * floats(index(slab_rows_), kOutsPerItem)) {
   if (slab_rows_ == 0) return;

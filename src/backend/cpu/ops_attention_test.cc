@@ -17,8 +17,8 @@ struct AttentionShape {
   int32_t n_kv_heads, group, head_dim;
   bool has_gate_and_norms = true;
 };
-constexpr AttentionShape kShapes[] = {{1, 1, 32},  {2, 4, 256},       {4, 6, 64},
-                                      {2, 2, 128}, {1, 3, 32, false}, {2, 4, 64, false}};
+constexpr AttentionShape kAttentionShapes[] = {{1, 1, 32},  {2, 4, 256},       {4, 6, 64},
+                                               {2, 2, 128}, {1, 3, 32, false}, {2, 4, 64, false}};
 
 constexpr int32_t kSplitStride = kCacheBlockTokens * kPlan.n_splits;
 constexpr int32_t kTokensMax = 3 * kSplitStride;
@@ -124,7 +124,7 @@ std::vector<LengthCase> length_cases() {
 
 TEST(Attention, AgreesWithTheDefinitionAroundEveryBorder) {
   ThreadPool pool(2);
-  for (const AttentionShape& shape : kShapes) {
+  for (const AttentionShape& shape : kAttentionShapes) {
     for (const LengthCase& c : length_cases()) {
       if (shape.head_dim > 64 && c.n_rows > 9) continue;  // the definition takes its time
       const PassSegment segment{.position = c.position, .n_rows = c.n_rows, .n_certain = c.n_rows};
@@ -145,7 +145,7 @@ TEST(Attention, AgreesWithTheDefinitionAroundEveryBorder) {
 }
 
 TEST(Attention, GivesARowTheSameBitsInAnySegmentOnAnyNumberOfThreads) {
-  for (const AttentionShape& shape : kShapes) {
+  for (const AttentionShape& shape : kAttentionShapes) {
     for (const KernelTable* table : usable_tables()) {
       ThreadPool one(1);
       for (const int32_t begin : {0, 57, 128, 250}) {

@@ -13,7 +13,7 @@ constexpr double kDeltaTolerance = 1e-5;
 struct DeltaShape {
   int32_t n_key_heads, n_value_heads, key_dim, value_dim, conv_kernel;
 };
-constexpr DeltaShape kShapes[] = {
+constexpr DeltaShape kDeltaShapes[] = {
     {2, 4, 128, 128, 4}, {1, 1, 32, 32, 4}, {2, 6, 64, 96, 3}, {1, 3, 8, 64, 2}};
 
 ModelConfig config_of(const DeltaShape& s) {
@@ -106,7 +106,7 @@ TEST(DeltaNet, AgreesWithTheDefinitionOverPassesThatAcceptSomeDrafts) {
   constexpr Step kSteps[] = {{1, 1, 0},  {3, 3, 0},   {6, 2, 3},   {1, 1, 0},
                              {32, 1, 1}, {40, 40, 0}, {32, 1, 31}, {2, 1, 0}};
   ThreadPool pool(2);
-  for (const DeltaShape& shape : kShapes) {
+  for (const DeltaShape& shape : kDeltaShapes) {
     for (const KernelTable* table : usable_tables()) {
       DeltaNet definition(shape, nullptr, nullptr);
       DeltaNet net(shape, table, &pool);
@@ -128,7 +128,7 @@ TEST(DeltaNet, AgreesWithTheDefinitionOverPassesThatAcceptSomeDrafts) {
 
 TEST(DeltaNet, FoldsAcceptedRowsToTheBitsOfSteppingThem) {
   ThreadPool pool(2);
-  for (const DeltaShape& shape : kShapes) {
+  for (const DeltaShape& shape : kDeltaShapes) {
     for (const KernelTable* table : usable_tables()) {
       for (const int32_t n_accepted : {0, 1, 4, 31}) {
         DeltaNet stepped(shape, table, &pool);
@@ -148,7 +148,7 @@ TEST(DeltaNet, FoldsAcceptedRowsToTheBitsOfSteppingThem) {
 
 TEST(DeltaNet, DraftedRowsLeaveNoTrace) {
   ThreadPool pool(1);
-  for (const DeltaShape& shape : kShapes) {
+  for (const DeltaShape& shape : kDeltaShapes) {
     for (const KernelTable* table : usable_tables()) {
       DeltaNet plain(shape, table, &pool);
       DeltaNet drafting(shape, table, &pool);
@@ -164,7 +164,7 @@ TEST(DeltaNet, DraftedRowsLeaveNoTrace) {
 
 TEST(DeltaNet, GivesARowTheSameBitsInAnySegmentOnAnyNumberOfThreads) {
   constexpr int32_t kRows = 40;
-  for (const DeltaShape& shape : kShapes) {
+  for (const DeltaShape& shape : kDeltaShapes) {
     for (const KernelTable* table : usable_tables()) {
       ThreadPool one(1);
       DeltaNet alone(shape, table, &one);

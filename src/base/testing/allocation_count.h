@@ -8,16 +8,16 @@
 #include <cstdlib>
 #include <new>
 
-namespace slip::testing {
+namespace slip::test {
 
 inline std::atomic<int64_t> n_allocations{0};
 
-}  // namespace slip::testing
+}  // namespace slip::test
 
 // Not inlined: the compiler would see malloc() meet delete, or new meet free(), and warn of what is
 // meant here.
 [[gnu::noinline]] void* operator new(size_t n_bytes) {
-  ++slip::testing::n_allocations;
+  ++slip::test::n_allocations;
   if (void* memory = std::malloc(n_bytes > 0 ? n_bytes : 1)) return memory;
   throw std::bad_alloc();
 }

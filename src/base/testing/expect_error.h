@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace slip::testing {
+namespace slip::test {
 
 // The message of the Error that action() throws; empty where it throws none.
 template <class Action>
@@ -23,18 +23,18 @@ std::string message_of(Action action) {
 
 // Passes if action() throws Error{code} with `words` in its message.
 template <class Action>
-::testing::AssertionResult fails_with(ErrorCode code, std::string_view words, Action action) {
+testing::AssertionResult fails_with(ErrorCode code, std::string_view words, Action action) {
   try {
     action();
   } catch (const Error& error) {
     const std::string_view message = error.what();
     if (error.code() == code && message.find(words) != std::string_view::npos) {
-      return ::testing::AssertionSuccess();
+      return testing::AssertionSuccess();
     }
-    return ::testing::AssertionFailure()
+    return testing::AssertionFailure()
            << name(error.code()) << ": " << message << "; wanted " << name(code) << ": " << words;
   }
-  return ::testing::AssertionFailure() << "no error, wanted " << name(code) << ": " << words;
+  return testing::AssertionFailure() << "no error, wanted " << name(code) << ": " << words;
 }
 
-}  // namespace slip::testing
+}  // namespace slip::test

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 
-namespace slip::testing {
+namespace slip::test {
 
 class TemporaryFolder {
  public:
@@ -36,4 +36,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace slip::testing
+}  // namespace slip::test

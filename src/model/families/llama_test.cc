@@ -16,8 +16,8 @@ nlohmann::json config_of(const char* model_type) {
   return json;
 }
 
-std::string message_of(const nlohmann::json& json) {
-  return testing::message_of([&] { llama::parse_config(json); });
+std::string llama_refusal(const nlohmann::json& json) {
+  return test::message_of([&] { llama::parse_config(json); });
 }
 
 TEST(LlamaConfig, HasNeitherBiasNorHeadNormsNorGate) {
@@ -58,22 +58,22 @@ TEST(Qwen3MoeConfig, HasExpertsWithoutASharedOneAndProbabilitiesAsTheyAre) {
 TEST(LlamaConfig, RefusesWhatItsLayersDoNotHave) {
   nlohmann::json json = config_of("qwen2");
   json["use_sliding_window"] = true;
-  EXPECT_EQ(message_of(json), "config.json.use_sliding_window: found true, wanted false");
+  EXPECT_EQ(llama_refusal(json), "config.json.use_sliding_window: found true, wanted false");
   json = config_of("llama");
   json["attention_bias"] = true;
-  EXPECT_EQ(message_of(json), "config.json.attention_bias: found true, wanted false");
+  EXPECT_EQ(llama_refusal(json), "config.json.attention_bias: found true, wanted false");
   json = config_of("llama");
   json["mlp_bias"] = true;
-  EXPECT_EQ(message_of(json), "config.json.mlp_bias: found true, wanted false");
+  EXPECT_EQ(llama_refusal(json), "config.json.mlp_bias: found true, wanted false");
   json = config_of("llama");
   json["hidden_act"] = "gelu";
-  EXPECT_EQ(message_of(json), "config.json.hidden_act: found \"gelu\", wanted \"silu\"");
+  EXPECT_EQ(llama_refusal(json), "config.json.hidden_act: found \"gelu\", wanted \"silu\"");
   json = config_of("llama");
   json["partial_rotary_factor"] = 0.5;
-  EXPECT_EQ(message_of(json), "config.json.partial_rotary_factor: found 0.5, wanted 1");
+  EXPECT_EQ(llama_refusal(json), "config.json.partial_rotary_factor: found 0.5, wanted 1");
   json = config_of("qwen3");
   json["layer_types"] = {"full_attention", "sliding_attention"};
-  EXPECT_EQ(message_of(json),
+  EXPECT_EQ(llama_refusal(json),
             "config.json.layer_types: found [\"full_attention\",\"sliding_attention\"], wanted "
             "\"full_attention\" for each of 2 layers");
 }

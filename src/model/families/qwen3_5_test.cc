@@ -19,8 +19,8 @@ nlohmann::json nested(const nlohmann::json& text) {
   return {{"model_type", "qwen3_5"}, {"text_config", text}};
 }
 
-std::string message_of(const nlohmann::json& text) {
-  return testing::message_of([&] { qwen3_5::parse_config(nested(text)); });
+std::string qwen3_5_refusal(const nlohmann::json& text) {
+  return test::message_of([&] { qwen3_5::parse_config(nested(text)); });
 }
 
 TEST(Qwen35Config, ReadsNestedAndFlatConfigurationsAlike) {
@@ -68,44 +68,44 @@ struct Refusal {
   nlohmann::json value;
 };
 
-class Qwen35Refusal : public ::testing::TestWithParam<Refusal> {};
+class Qwen35Refusal : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Qwen35Refusal, NamesTheKey) {
   nlohmann::json text = text_config();
   text[GetParam().key] = GetParam().value;
-  EXPECT_NE(message_of(text).find(GetParam().key), std::string::npos) << message_of(text);
+  EXPECT_NE(qwen3_5_refusal(text).find(GetParam().key), std::string::npos) << qwen3_5_refusal(text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, Qwen35Refusal,
-    ::testing::Values(Refusal{"hidden_act", "gelu"}, Refusal{"attn_output_gate", false},
-                      Refusal{"attention_bias", true}, Refusal{"output_gate_type", "sigmoid"},
-                      Refusal{"num_key_value_heads", 3}, Refusal{"linear_num_value_heads", 3},
-                      Refusal{"head_dim", 31}, Refusal{"hidden_size", 63},
-                      Refusal{"linear_value_head_dim", 48}, Refusal{"mtp_num_hidden_layers", 2},
-                      Refusal{"layer_types", nlohmann::json::array({"full_attention"})},
-                      Refusal{"num_hidden_layers", 1 << 30}, Refusal{"vocab_size", -1},
-                      Refusal{"vocab_size", nullptr}),
+    testing::Values(Refusal{"hidden_act", "gelu"}, Refusal{"attn_output_gate", false},
+                    Refusal{"attention_bias", true}, Refusal{"output_gate_type", "sigmoid"},
+                    Refusal{"num_key_value_heads", 3}, Refusal{"linear_num_value_heads", 3},
+                    Refusal{"head_dim", 31}, Refusal{"hidden_size", 63},
+                    Refusal{"linear_value_head_dim", 48}, Refusal{"mtp_num_hidden_layers", 2},
+                    Refusal{"layer_types", nlohmann::json::array({"full_attention"})},
+                    Refusal{"num_hidden_layers", 1 << 30}, Refusal{"vocab_size", -1},
+                    Refusal{"vocab_size", nullptr}),
     [](const auto& test) { return std::to_string(test.index) + "_" + test.param.key; });
 
 TEST(Qwen35Config, RefusesARopeTypeItDoesNotKnow) {
   nlohmann::json text = text_config();
   text["rope_parameters"]["rope_type"] = "longrope";
-  EXPECT_NE(message_of(text).find("rope_type"), std::string::npos);
+  EXPECT_NE(qwen3_5_refusal(text).find("rope_type"), std::string::npos);
 }
 
 TEST(Qwen35Config, RefusesAModelWithoutAttention) {
   nlohmann::json text = text_config();
   text["num_hidden_layers"] = 1;
   text["layer_types"] = {"linear_attention"};
-  EXPECT_NE(message_of(text).find("full-attention"), std::string::npos);
+  EXPECT_NE(qwen3_5_refusal(text).find("full-attention"), std::string::npos);
 }
 
 TEST(Qwen35Config, RefusesAnUnknownKindOfLayer) {
   nlohmann::json text = text_config();
   text["num_hidden_layers"] = 1;
   text["layer_types"] = {"sliding_attention"};
-  EXPECT_NE(message_of(text).find("layer_types"), std::string::npos);
+  EXPECT_NE(qwen3_5_refusal(text).find("layer_types"), std::string::npos);
 }
 
 }  // namespace

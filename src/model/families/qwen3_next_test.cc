@@ -16,8 +16,8 @@ nlohmann::json flat_config() {
     "moe_intermediate_size": 32, "shared_expert_intermediate_size": 40})");
 }
 
-std::string message_of(const nlohmann::json& json) {
-  return testing::message_of([&] { qwen3_next::parse_config(json); });
+std::string qwen3_next_refusal(const nlohmann::json& json) {
+  return test::message_of([&] { qwen3_next::parse_config(json); });
 }
 
 TEST(Qwen3NextConfig, HasExpertsInEveryLayerAndInTheDraftHead) {
@@ -43,15 +43,16 @@ TEST(Qwen3NextConfig, LeavesLayersDenseThatItsKeysName) {
 TEST(Qwen3NextConfig, RefusesByKey) {
   nlohmann::json json = flat_config();
   json["num_experts_per_tok"] = 9;
-  EXPECT_EQ(message_of(json),
+  EXPECT_EQ(qwen3_next_refusal(json),
             "config.json.num_experts_per_tok: found 9, wanted an integer in [1, 8]");
   json = flat_config();
   json["mlp_only_layers"] = "all";
-  EXPECT_EQ(message_of(json),
+  EXPECT_EQ(qwen3_next_refusal(json),
             "config.json.mlp_only_layers: found \"all\", wanted a list of integers in [0, 1024]");
   json = flat_config();
   json["num_nextn_predict_layers"] = 2;
-  EXPECT_EQ(message_of(json), "config.json.num_nextn_predict_layers: found 2, wanted 0 or 1");
+  EXPECT_EQ(qwen3_next_refusal(json),
+            "config.json.num_nextn_predict_layers: found 2, wanted 0 or 1");
 }
 
 }  // namespace

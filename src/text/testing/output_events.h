@@ -11,7 +11,7 @@
 #include "text/json_scanner.h"
 #include "text/output_parser.h"
 
-namespace slip::testing {
+namespace slip::test {
 
 using Kind = OutputEvent::Kind;
 
@@ -126,4 +126,4 @@ class OutputAccount {
   bool in_reasoning_;
 };
 
-}  // namespace slip::testing
+}  // namespace slip::test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slip::testing {
+namespace slip::test {
 
 // The bytes of the file at `path`, relative to the repository's root.
 inline std::string read_source_file(const std::string& path) {
@@ -17,4 +17,4 @@ inline std::string read_source_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace slip::testing
+}  // namespace slip::test

@@ -12,7 +12,7 @@
 
 #include "text/chat_template.h"
 
-namespace slip::testing {
+namespace slip::test {
 
 // A file of tests/golden.
 inline std::string golden_text(const std::string& name) {
@@ -40,4 +40,4 @@ inline Conversation conversation_of(const nlohmann::ordered_json& spelled) {
   return conversation;
 }
 
-}  // namespace slip::testing
+}  // namespace slip::test

@@ -11,6 +11,7 @@
 
 #include "backend/cpu/kernels/simd.h"
 #include "backend/cpu/kernels/table.h"
+#include "base/enum_table.h"
 
 namespace slip::cpu {
 namespace {
@@ -339,13 +340,7 @@ constexpr std::array<FormatKernels, kWeightFormatCount> kFormatKernels = {
     kernels_for<Fp8BlockRow>(WeightFormat::kFp8Block),
 };
 
-constexpr bool is_in_order() {
-  for (size_t i = 0; i < kFormatKernels.size(); ++i) {
-    if (static_cast<size_t>(kFormatKernels[i].format) != i) return false;
-  }
-  return true;
-}
-static_assert(is_in_order());
+static_assert(is_in_order(kFormatKernels, &FormatKernels::format));
 
 }  // namespace
 }  // namespace slip::cpu
