@@ -109,7 +109,10 @@ int run_command_line(int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorCode::kInvalidArgument, std::string(error.what()) + "; see slipstream --help");
+    const auto called = app.get_subcommands();
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string(error.what()) + "; see slipstream " +
+                    (called.empty() ? "" : called.front()->get_name() + " ") + "--help");
   }
   return commands.run_called();
 }

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "app/testing/embedded_model.h"
-#include "app/testing/embedded_model.h"
 #include "backend/testing/random_model.h"
 #include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
@@ -75,6 +74,27 @@ const std::vector<Mistake> kMistakes = {
      {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--depth", "deep"},
      kInvalidArgument,
      "deep"},
+    {"EmptyDepth",
+     {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--depth", ""},
+     kInvalidArgument,
+     "--depth: found \"\", wanted a whole number from 0 to 31"},
+    {"NoBits",
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", ""},
+     kInvalidArgument,
+     "--bits: found \"\", wanted one of 4, 8"},
+    {"BitsThatNoFormatHas",
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "7"},
+     kInvalidArgument,
+     "--bits: found \"7\", wanted one of 4, 8"},
+    {"NoNumberForALimit",
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "8", "--max-kl", "nan"},
+     kInvalidArgument,
+     "--max-kl: found \"nan\", wanted a number from 0 to 1000000"},
+    {"LimitOutOfRange",
+     {"convert", "--model", test::kEmbeddedModel, "--out", "x", "--bits", "8", "--min-agreement",
+      "1.5"},
+     kInvalidArgument,
+     "--min-agreement: found \"1.5\", wanted a number from 0 to 1"},
     {"NegativeMaxTokens",
      {"generate", "--model", test::kEmbeddedModel, "--prompt", "x", "--max-tokens", "-1"},
      kInvalidArgument,

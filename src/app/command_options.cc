@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/convert_plan.h"
+#include "app/option_checks.h"
 #include "backend/batch.h"
 
 namespace slip {
@@ -31,7 +32,7 @@ constexpr const char* kModelHelp =
 void add_device_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--device", options.device, "Where to run")->capture_default_str();
   command.add_option("--threads", options.n_threads, "CPU threads; 0: every usable core")
-      ->check(CLI::Range(0, 256))
+      ->check(whole_number(0, 256))
       ->capture_default_str();
   command.add_option("--kernels", options.kernels,
                      "Force a CPU kernel table: avx2, baseline, or reference (plain loops)");
@@ -41,7 +42,7 @@ void add_context_option(CLI::App& command, ModelOptions& options) {
   command
       .add_option("--context", options.context_tokens,
                   "Longest sequence in tokens; 0: 32768 or the model's limit")
-      ->check(CLI::Range(0, kTokensMax))
+      ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
 }
 
@@ -66,12 +67,12 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
   command
       .add_option("--depth", options.draft.depth,
                   "Most draft tokens in a step; 0: 3 for mtp, 31 otherwise")
-      ->check(CLI::Range(0, kDraftTokensMax))
+      ->check(whole_number(0, kDraftTokensMax))
       ->capture_default_str();
   command
       .add_option("--max-tokens", options.max_tokens,
                   "Most tokens to generate; 0: 4096 or what the context leaves")
-      ->check(CLI::Range(0, kTokensMax))
+      ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
   command
       .add_option("--seed", options.seed,
@@ -99,7 +100,7 @@ void add_compare_options(CLI::App& command, CompareOptions& options) {
       ->check(require_path);
   command
       .add_option("--runs", options.n_runs, "Runs of each arm, taken in turns; medians are shown")
-      ->check(CLI::Range(1, 100))
+      ->check(whole_number(1, 100))
       ->capture_default_str();
 }
 
@@ -112,10 +113,10 @@ void add_logits_options(CLI::App& command, LogitsOptions& options) {
           ->check(require_path);
   tokens->excludes(file);
   command.add_option("--rows", options.n_rows, "Rows of a verify segment")
-      ->check(CLI::Range(1, kSegmentRowsMax))
+      ->check(whole_number(1, kSegmentRowsMax))
       ->capture_default_str();
   command.add_option("--from", options.from, "First position whose logits are written")
-      ->check(CLI::Range(0, kTokensMax))
+      ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
   command.add_flag("--mtp", options.with_draft_head,
                    "Also write mtp_logits of the draft head (with --rows 1)");
@@ -145,9 +146,9 @@ void add_convert_options(CLI::App& command, ConvertOptions& options) {
       ->check(require_path);
   command.add_option("--bits", options.bits, "Bits of a weight: 4 or 8")
       ->required()
-      ->check(CLI::IsMember({4, 8}));
+      ->check(one_of({4, 8}));
   command.add_option("--group-size", options.group_size, "Weights that share a scale")
-      ->check(CLI::IsMember({32, 64, 128}))
+      ->check(one_of({32, 64, 128}))
       ->capture_default_str();
   command
       .add_option_function<std::vector<std::string>>(
@@ -155,13 +156,18 @@ void add_convert_options(CLI::App& command, ConvertOptions& options) {
           [&options](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) options.overrides.push_back(parse_override(text));
           },
-          "PATTERN=BITS or PATTERN=none for modules whose new name matches; the last one decides")
+          "PATTERN=BITS (2, 3, 4, 5, 6, 8) or PATTERN=none for modules whose name in the result "
+          "matches, like *.mlp.down_proj; the last one decides")
       ->take_all();
   command
-      .add_option("--max-kl", options.max_kl, "Largest mean KL divergence from the source, nats")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--min-agreement", options.min_agreement, "Least share of equal top tokens")
-      ->check(CLI::Range(0.0, 1.0));
+      .add_option(
+          "--max-kl", options.max_kl,
+          "Largest mean KL divergence from the source in nats; default 0.25 for 4 bits, 0.02 for 8")
+      ->check(number(0, 1e6));
+  command
+      .add_option("--min-agreement", options.min_agreement,
+                  "Least share of equal top tokens; default 0.8 for 4 bits, 0.95 for 8")
+      ->check(number(0, 1));
   command
       .add_option("--eval-file", options.eval_file, "Text to measure on; default: a built-in one")
       ->check(require_path);
@@ -179,16 +185,16 @@ void add_eval_options(CLI::App& command, EvalOptions& options) {
                   "Kernel tables to compare with: avx2, baseline, reference")
       ->check(require_path);
   command.add_option("--against-threads", options.against_threads, "Thread counts to compare with")
-      ->check(CLI::Range(1, 256));
+      ->check(whole_number(1, 256));
   command
       .add_option("--window", options.windows.window_tokens,
                   "Tokens read from an empty state; 0: 2048 or the model's limit")
-      ->check(CLI::Range(0, kTokensMax))
+      ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
   command
       .add_option("--stride", options.windows.stride_tokens,
                   "Tokens from one window to the next; 0: half a window")
-      ->check(CLI::Range(0, kTokensMax))
+      ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
   command.add_flag("--json", options.is_json, "Print one JSON object");
   add_device_options(command, options.model);

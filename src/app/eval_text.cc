@@ -4,6 +4,7 @@
 
 #include "backend/batch.h"
 #include "base/error.h"
+#include "text/unicode.h"
 
 namespace slip {
 
@@ -16,6 +17,19 @@ int32_t resolve(const char* name, int32_t value, int32_t fallback, int32_t min, 
   throw Error(ErrorCode::kInvalidArgument, std::string(name) + ": found " + std::to_string(value) +
                                                ", wanted " + std::to_string(min) + " to " +
                                                std::to_string(max));
+}
+
+// A tokenizer would put other characters in the place of what is no UTF-8, and those would be
+// scored.
+void require_text(std::string_view text, const std::string& origin) {
+  if (text.size() > kEvalBytesMax) {
+    throw Error(ErrorCode::kInvalidArgument, origin + ": found " + std::to_string(text.size()) +
+                                                 " bytes, wanted at most " +
+                                                 std::to_string(kEvalBytesMax));
+  }
+  if (repair_utf8(text) != text)
+    throw Error(ErrorCode::kInvalidArgument,
+                origin + ": found bytes that are no UTF-8, wanted text");
 }
 
 }  // namespace
@@ -34,6 +48,7 @@ EvalPlan EvalText::plan() const {
 EvalText read_eval_text(std::string_view text, const std::string& origin,
                         const Tokenizer& tokenizer, const ModelConfig& config,
                         const WindowOptions& options) {
+  require_text(text, origin);
   EvalText result{.tokens = encode_judged(tokenizer, text)};
   if (result.tokens.size() < 2 || result.tokens.size() > INT32_MAX / 2) {
     throw Error(ErrorCode::kInvalidArgument, origin + ": found " +

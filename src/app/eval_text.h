@@ -25,8 +25,11 @@ struct EvalText {
 // the tokenizer puts around every prompt is there.
 std::vector<TokenId> encode_judged(const Tokenizer& tokenizer, std::string_view text);
 
-// Throws Error{kInvalidArgument} naming `origin`
-// for a text of fewer than two tokens, or the option that does not fit the model;
+// More would take hours on any machine this runs on.
+inline constexpr size_t kEvalBytesMax = size_t{32} << 20;
+
+// Throws Error{kInvalidArgument} naming `origin` for a text that is no UTF-8, has more than
+// kEvalBytesMax bytes or fewer than two tokens, or the option that does not fit the model;
 // Error{kCorruptFile} where the tokenizer knows more tokens than the model.
 EvalText read_eval_text(std::string_view text, const std::string& origin,
                         const Tokenizer& tokenizer, const ModelConfig& config,

@@ -136,6 +136,18 @@ TEST_F(Evaluate, RefusesATextOfOneToken) {
   }));
 }
 
+TEST_F(Evaluate, RefusesBytesThatAreNoText) {
+  EXPECT_TRUE(test::fails_with(
+      ErrorCode::kInvalidArgument, "text: found bytes that are no UTF-8",
+      [&] { read_eval_text("a \xff text", "text", tokenizer_, read_config(file_), {}); }));
+}
+
+TEST_F(Evaluate, RefusesATextThatWouldTakeHours) {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "text: found 33554433 bytes", [&] {
+    read_eval_text(std::string(kEvalBytesMax + 1, ' '), "text", tokenizer_, read_config(file_), {});
+  }));
+}
+
 TEST_F(Evaluate, RefusesAWindowBeyondTheModel) {
   EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--window: found 300000", [&] {
     read_eval_text("a text", "text", tokenizer_, read_config(file_), {.window_tokens = 300000});

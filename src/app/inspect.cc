@@ -9,6 +9,7 @@
 
 #include "app/commands.h"
 #include "app/inspection.h"
+#include "app/interrupt.h"
 #include "app/standard_output.h"
 #include "tensor/quant.h"
 
@@ -186,7 +187,9 @@ void print_draft_head(const Inspection& i) {
   if (!i.config) return;
   if (!i.config->has_draft_head) return print_row("draft head", "none");
   if (i.weights) print_formats("draft head", i.weights->draft_head);
-  if (!i.draft_probe) return print_row("draft probe", "not possible");
+  if (!i.draft_probe)
+    return print_row("draft probe",
+                     "not made: it needs a model that runs, its tokenizer and room for 61 tokens");
   char text[160];
   std::snprintf(text, sizeof(text), "%d of %d guesses right (%.0f %%)%s", i.draft_probe->n_accepted,
                 i.draft_probe->n_drafts, 100 * i.draft_probe->acceptance(),
@@ -233,6 +236,7 @@ void print_text(const Inspection& i) {
 
 int run_inspect(const InspectOptions& options) {
   const Inspection inspection = inspect(options.model);
+  if (is_interrupted()) return kExitInterrupted;  // what the probe did not finish is no fact
   if (options.is_json) {
     std::printf("%s\n",
                 to_json(inspection).dump(2, ' ', false, Json::error_handler_t::replace).c_str());

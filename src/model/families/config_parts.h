@@ -20,6 +20,7 @@ inline constexpr int32_t kLayersMax = 1024;
 ConfigReader text_reader(const ConfigReader& root);
 
 // model_type, sizes of the vocabulary, the stream and the context, epsilon, tied embeddings.
+// Refuses activations other than silu.
 ModelConfig parse_sizes(const ConfigReader& root, const ConfigReader& text);
 
 // num_attention_heads, num_key_value_heads (absent: the same) and head_dim, checked.
@@ -36,7 +37,8 @@ ExpertsConfig parse_experts(const ConfigReader& text, bool renormalise_fallback)
 // nets (linear_* keys) in the others.
 void parse_hybrid_mixers(const ConfigReader& text, double rope_theta_fallback, ModelConfig& config);
 
-// Attention in every layer; layer_types, where it is present, has to agree.
+// Attention in every layer; layer_types, where it is present, has to agree. Refuses sliding
+// windows.
 std::vector<LayerConfig> parse_attention_layers(const ConfigReader& text);
 
 // Experts in layer i unless mlp_only_layers names it or decoder_sparse_step passes it over.

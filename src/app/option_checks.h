@@ -1,0 +1,17 @@
+// Checks of option values, before the library turns them into numbers: it takes an empty text for 0
+// and NaN for a number in every range.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace slip {
+
+// Each refuses everything else with "found ..., wanted ...".
+CLI::Validator whole_number(int64_t min, int64_t max);
+CLI::Validator one_of(std::vector<int64_t> allowed);
+CLI::Validator number(double min, double max);  // finite
+
+}  // namespace slip
