@@ -18,7 +18,6 @@ namespace {
 constexpr int32_t kTokensBefore = 12;  // context that the first guess has
 constexpr int32_t kDrafts = 48;        // 70 % and 10 % are 9 standard errors apart
 constexpr int32_t kDraftsTimed = 4;
-constexpr double kWarningMilliseconds = 2000;
 
 // Accepted drafts from which on the head counts as sound.
 constexpr int32_t kAcceptedWanted = static_cast<int32_t>(kDrafts * kPlausibleAcceptance);
@@ -58,12 +57,12 @@ std::optional<DraftProbe> probe_draft_head(const ModelSession& session,
                           options);
 }
 
-void warn_of_draft_head(const ModelSession& session) {
-  const std::optional<DraftProbe> probe = probe_draft_head(
-      session, {.stops_once_decided = true, .milliseconds_max = kWarningMilliseconds});
+void warn_of_draft_head(const ModelSession& session, double milliseconds_max) {
+  const std::optional<DraftProbe> probe =
+      probe_draft_head(session, {.stops_once_decided = true, .milliseconds_max = milliseconds_max});
   if (!probe) {
     log::debug("the draft head was not probed: that would take longer than {} ms, or has no room",
-               kWarningMilliseconds);
+               milliseconds_max);
     return;
   }
   if (probe->is_plausible) return;

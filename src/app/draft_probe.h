@@ -46,8 +46,11 @@ std::optional<DraftProbe> probe_draft_head(Runner& runner, std::span<const Token
 std::optional<DraftProbe> probe_draft_head(const ModelSession& session,
                                            const ProbeOptions& options);
 
-// Logs a warning with the likely causes where the probe finds the head implausible. Costs two
-// seconds at most; a slower model is not probed.
-void warn_of_draft_head(const ModelSession& session);
+inline constexpr double kWarningMilliseconds = 2000;
+
+// Logs a warning with the likely causes where the probe finds the head implausible. A model for
+// which that would take longer than `milliseconds_max` is not probed.
+void warn_of_draft_head(const ModelSession& session,
+                        double milliseconds_max = kWarningMilliseconds);
 
 }  // namespace slip

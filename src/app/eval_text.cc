@@ -27,9 +27,10 @@ void require_text(std::string_view text, const std::string& origin) {
                                                  " bytes, wanted at most " +
                                                  std::to_string(kEvalBytesMax));
   }
-  if (repair_utf8(text) != text)
+  if (repair_utf8(text) != text) {
     throw Error(ErrorCode::kInvalidArgument,
                 origin + ": found bytes that are no UTF-8, wanted text");
+  }
 }
 
 }  // namespace

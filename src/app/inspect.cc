@@ -187,9 +187,10 @@ void print_draft_head(const Inspection& i) {
   if (!i.config) return;
   if (!i.config->has_draft_head) return print_row("draft head", "none");
   if (i.weights) print_formats("draft head", i.weights->draft_head);
-  if (!i.draft_probe)
+  if (!i.draft_probe) {
     return print_row("draft probe",
                      "not made: it needs a model that runs, its tokenizer and room for 61 tokens");
+  }
   char text[160];
   std::snprintf(text, sizeof(text), "%d of %d guesses right (%.0f %%)%s", i.draft_probe->n_accepted,
                 i.draft_probe->n_drafts, 100 * i.draft_probe->acceptance(),

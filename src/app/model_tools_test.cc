@@ -3,6 +3,7 @@
 #include <deque>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -253,7 +254,7 @@ TEST(DraftProbe, WarnsWithTheLikelyCauses) {
   const ModelSession session = DamagedHead().load();
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();  // where the library logs unless the program says otherwise
-  warn_of_draft_head(session);
+  warn_of_draft_head(session, std::numeric_limits<double>::infinity());
   const std::string text =
       testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("mtp.fc"), std::string::npos) << text;
