@@ -1,6 +1,5 @@
 #include "app/command_options.h"
 
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -13,14 +12,6 @@ namespace slip {
 namespace {
 
 constexpr int32_t kTokensMax = 1 << 30;
-
-// The library would take -1 for the largest value and cut what is larger than that.
-std::string require_seed(const std::string& text) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  const bool is_good = error == std::errc() && end == text.data() + text.size();
-  return is_good ? "" : "found " + text + ", wanted a number from 0 to 2^64 - 1";
-}
 
 std::string require_path(const std::string& text) {
   return text.empty() ? "found an empty path, wanted a file or folder" : "";
@@ -77,7 +68,7 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
   command
       .add_option("--seed", options.seed,
                   "Seed; greedy decoding draws nothing, so the answer does not depend on it")
-      ->check(require_seed)
+      ->check(seed())
       ->capture_default_str();
   command.callback([&command] {
     if (command.count("--prompt") + command.count("--prompt-file") != 1) {

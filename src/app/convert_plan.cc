@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "tensor/quant.h"
+#include "text/ascii.h"
 
 namespace slip {
 
@@ -43,10 +44,10 @@ std::optional<ExpertName> parse_expert(const std::string& name) {
   if (at == std::string::npos || !name.ends_with(kWeight)) return std::nullopt;
   const size_t number = at + kExperts.size();
   const size_t dot = name.find('.', number);
-  const bool is_number = dot > number && dot - number <= 6 &&
-                         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(number),
-                                     name.begin() + static_cast<std::ptrdiff_t>(dot),
-                                     [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_number =
+      dot > number && dot - number <= 6 &&
+      std::all_of(name.begin() + static_cast<std::ptrdiff_t>(number),
+                  name.begin() + static_cast<std::ptrdiff_t>(dot), is_ascii_digit);
   if (!is_number) return std::nullopt;
   const std::string projection = name.substr(dot, name.size() - kWeight.size() - dot);
   return ExpertName{.stack = name.substr(0, at) + ".switch_mlp" + projection,

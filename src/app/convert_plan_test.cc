@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/testing/embedded_model.h"
 #include "backend/testing/random_model.h"
 #include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
@@ -122,7 +123,7 @@ TEST_F(PlanConversion, NamesTheExceptionsInTheConfiguration) {
 }
 
 TEST(PlanConversionOf, AQuantisedModelIsRefused) {
-  const ModelFile file = ModelFile::open(SLIP_SOURCE_DIR "/models/tiny-coder");
+  const ModelFile file = ModelFile::open(test::kEmbeddedModel);
   const LoadedModel model = load_model(file);
   EXPECT_TRUE(fails_with(ErrorCode::kUnsupportedModel, "found type U32",
                          [&] { plan_conversion(file, model, {}); }));

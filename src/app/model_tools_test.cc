@@ -12,6 +12,7 @@
 #include "app/commands.h"
 #include "app/draft_probe.h"
 #include "app/inspection.h"
+#include "app/testing/embedded_model.h"
 #include "backend/testing/random_model.h"
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 using test::fails_with;
 using test::TemporaryFolder;
 
-const fs::path kModelFolder = SLIP_SOURCE_DIR "/models/tiny-coder";
+const fs::path kModelFolder = test::kEmbeddedModel;
 
 // The output of a command that ends with `status`.
 template <class Run>

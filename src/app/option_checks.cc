@@ -50,6 +50,10 @@ CLI::Validator one_of(std::vector<int64_t> allowed) {
   });
 }
 
+CLI::Validator seed() {
+  return check_number<uint64_t>("a number from 0 to 2^64 - 1", [](uint64_t) { return true; });
+}
+
 CLI::Validator number(double min, double max) {
   return check_number<double>(fmt::format("a number from {} to {}", min, max),
                               [min, max](double value) { return value >= min && value <= max; });

@@ -43,9 +43,7 @@ class GuardedBuilder : public json::json_sax_t {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& reason) const {
-    throw Error(ErrorCode::kCorruptFile, origin_ + ": " + reason);
-  }
+  [[noreturn]] void refuse(const std::string& reason) const { refuse_file(origin_, reason); }
 
   // Puts `value` where the text is: behind the last element, at the last key, or at the root.
   bool add(json value) {

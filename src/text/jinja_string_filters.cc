@@ -21,6 +21,7 @@ namespace {
 
 // The subject as a string; HTML stays HTML.
 Text soft_text(const Call& call) { return to_text(call.run, call.subject); }
+
 template <Text (*kMap)(Run& run, const Text& text)>
 Value case_filter(const Call& call) {
   return call.derived(kMap(call.run, soft_text(call)));

@@ -91,9 +91,7 @@ size_t body_bytes(const StateLayout& layout, const StateHeader& header) {
   return n_floats * sizeof(float) + static_cast<size_t>(header.n_committed) * sizeof(TokenId);
 }
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorCode::kCorruptFile, "stored state: " + what);
-}
+[[noreturn]] void refuse(const std::string& what) { refuse_file("stored state", what); }
 
 void require_equal(const char* what, uint64_t found, uint64_t wanted) {
   if (found == wanted) return;

@@ -58,7 +58,7 @@ RunnerInfo info_of(const ScriptedOptions& o) {
 }
 
 [[noreturn]] void refuse_saved(const std::string& what) {
-  throw Error(ErrorCode::kCorruptFile, "saved state of a scripted runner: " + what);
+  refuse_file("saved state of a scripted runner", what);
 }
 
 }  // namespace
