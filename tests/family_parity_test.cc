@@ -232,7 +232,7 @@ class Prompted {
     for (int32_t row = 0; row < segment.n_logit_rows(); ++row)
       runner_->read_logits(row, std::span(logits).subspan(size(row) * width, width));
     Verdict verdict;
-    runner_->accept({&verdict, 1});
+    runner_->accept({}, {&verdict, 1});
     return logits;
   }
 

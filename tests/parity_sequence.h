@@ -67,7 +67,7 @@ class ParitySequence {
         .state = state_, .position = n_committed(), .n_rows = n_rows, .n_certain = n_certain};
     runner_->forward({.tokens = {tokens.begin(), tokens.end()}, .segments = {segment}});
     Verdict verdict;
-    runner_->accept({&verdict, 1});
+    runner_->accept({}, {&verdict, 1});
     EXPECT_TRUE(verdict.is_finite);
     return verdict;
   }

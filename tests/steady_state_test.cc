@@ -25,7 +25,7 @@ class Stepper {
     batch_.segments.assign(
         1, {.state = state_, .position = position_, .n_rows = n_drafts_ + 1, .n_certain = 1});
     runner_.forward(batch_);
-    runner_.accept({&verdict_, 1});
+    runner_.accept({}, {&verdict_, 1});
     position_ += 1 + verdict_.n_accepted;
     const DraftRequest request{.state = state_, .pending = verdict_.next, .out = drafted_};
     runner_.draft({&request, 1});

@@ -60,7 +60,7 @@ TESTED_THROUGH = {
     "tests/program_test.py": ["src/app/environment.cc", "src/app/main.cc"],
     "src/app/command_line_test.cc": [
         "src/app/backends.cc", "src/app/command_options.cc", "src/app/drafting.cc",
-        "src/app/option_checks.cc"],
+        "src/app/option_checks.cc", "src/app/sampling_options.cc"],
     "src/app/commands_test.cc": [
         "src/app/answer.cc", "src/app/compare.cc", "src/app/generate.cc", "src/app/logits.cc"],
     "src/app/evaluation_test.cc": ["src/app/eval_text.cc", "src/app/token_reader.cc"],

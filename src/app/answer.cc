@@ -1,11 +1,13 @@
 #include "app/answer.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "app/interrupt.h"
 #include "app/standard_output.h"
 #include "engine/engine.h"
 #include "text/detokenizer.h"
+#include "text/stop_matcher.h"
 
 namespace slip {
 
@@ -21,10 +23,21 @@ double per_second(double n, double ms) { return ms > 0 ? n * 1e3 / ms : 0; }
 
 }  // namespace
 
+GenerateRequest make_request(const ModelSession& session, const GenerateOptions& options) {
+  GenerateRequest request{.prompt = read_prompt(session, options.prompt),
+                          .stop_ids = session.stop_ids};
+  apply(options.sampling, request);
+  request.max_tokens =
+      resolve_max_tokens(session.runner->info(), request.prompt.size(), options.max_tokens);
+  return request;
+}
+
 Answer answer(const ModelSession& session, const Drafting& drafting, const GenerateRequest& request,
               bool is_streamed) {
-  Engine engine(*session.runner, *drafting.chooser, {}, drafting.runs_draft_head);
+  Engine engine(*session.runner, *drafting.chooser, {}, drafting.runs_draft_head,
+                &session.tokenizer);
   Detokenizer detokenizer(session.tokenizer, /*skip_special=*/true);
+  StopMatcher matcher(request.stop_strings);
   const SequenceId sequence = engine.submit(request);
   Answer result;
   bool is_finished = false;
@@ -32,14 +45,15 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
     if (is_interrupted()) engine.cancel(sequence);
     for (const TokenChunk& chunk : engine.step()) {
       std::string text;
-      const bool has_stop = chunk.finish && chunk.finish->reason == FinishReason::kStop;
-      for (size_t i = 0; i < chunk.tokens.size(); ++i) {
-        const bool is_stop = has_stop && i + 1 == chunk.tokens.size();
-        if (!is_stop) text += detokenizer.push(chunk.tokens[i]);
-        result.tokens.push_back(chunk.tokens[i]);
+      for (const TokenId token : chunk.tokens) {
+        const bool is_stop = std::ranges::find(request.stop_ids, token) != request.stop_ids.end();
+        if (!is_stop) matcher.push(detokenizer.push(token), text);
+        result.tokens.push_back(token);
       }
+      result.logprobs.insert(result.logprobs.end(), chunk.logprobs.begin(), chunk.logprobs.end());
       if (chunk.finish) {
-        text += detokenizer.finish();
+        matcher.push(detokenizer.finish(), text);
+        matcher.finish(text);
         result.finish = *chunk.finish;
         is_finished = true;
       }
@@ -53,7 +67,8 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
 
 double prefill_tokens_per_second(const SequenceStats& stats) {
   // An answer cut before its first token has read an unknown part of the prompt.
-  return stats.completion_tokens > 0 ? per_second(stats.prompt_tokens, stats.prefill_ms) : 0;
+  const int32_t n_read = stats.prompt_tokens - stats.restored_tokens;
+  return stats.completion_tokens > 0 ? per_second(n_read, stats.prefill_ms) : 0;
 }
 
 double decode_tokens_per_second(const SequenceStats& stats) {

@@ -11,10 +11,14 @@
 namespace slip {
 
 struct Answer {
-  std::string text;             // without the stop token
-  std::vector<TokenId> tokens;  // with it
+  std::string text;                     // without the stop token or stop string
+  std::vector<TokenId> tokens;          // with it
+  std::vector<TokenLogprobs> logprobs;  // [tokens] where the request asked
   Finish finish;
 };
+
+// The request that the options ask for. Throws Error as read_prompt() and resolve_max_tokens() do.
+GenerateRequest make_request(const ModelSession& session, const GenerateOptions& options);
 
 // Runs `request` to its end, or until Ctrl-C. Text goes to stdout as it arrives if `is_streamed`.
 // Throws Error for a request that the engine refuses, one that ends with an error, and a stdout

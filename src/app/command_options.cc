@@ -65,11 +65,7 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
                   "Most tokens to generate; 0: 4096 or what the context leaves")
       ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
-  command
-      .add_option("--seed", options.seed,
-                  "Seed; greedy decoding draws nothing, so the answer does not depend on it")
-      ->check(seed())
-      ->capture_default_str();
+  add_sampling_options(command, options.sampling);
   command.callback([&command] {
     if (command.count("--prompt") + command.count("--prompt-file") != 1) {
       throw CLI::RequiredError("--prompt or --prompt-file");

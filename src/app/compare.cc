@@ -118,11 +118,10 @@ int run_compare(const CompareOptions& options) {
   if (drafted.drafting.runs_draft_head) warn_of_draft_head(session);
   Arm plain{.label = "plain decoding",
             .drafting = make_drafting({.source = "none"}, *session.runner)};
-  GenerateRequest request{.prompt = read_prompt(session, options.generate.prompt),
-                          .stop_ids = session.stop_ids,
-                          .seed = options.generate.seed};
-  request.max_tokens = resolve_max_tokens(session.runner->info(), request.prompt.size(),
-                                          options.generate.max_tokens);
+  GenerateOptions generate = options.generate;
+  if (!generate.sampling.seed)
+    generate.sampling.seed = 0;  // one answer, so that it can be the same
+  const GenerateRequest request = make_request(session, generate);
 
   for (int32_t run = 0; run < options.n_runs; ++run) {
     for (Arm* arm : {&drafted, &plain}) {

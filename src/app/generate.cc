@@ -34,16 +34,47 @@ nlohmann::ordered_json time_to_first_token(const SequenceStats& stats) {
   return stats.prefill_ms;
 }
 
-void print_json(const ModelSession& session, const Answer& answer, const Chooser& chooser) {
+// How the tokens were drawn. Greedy answers need no seed; one that nobody gave is of no use, since
+// with it the other coupling would draw.
+nlohmann::ordered_json describe_sampling(const GenerateRequest& request) {
+  const bool is_greedy = request.sampling.shape.temperature == 0;
+  const bool is_seeded = request.coupling == Coupling::kSeeded;
+  nlohmann::ordered_json result = {{"coupling", is_greedy   ? "greedy"
+                                                : is_seeded ? "seeded"
+                                                            : "rejection"}};
+  result["seed"] = is_seeded ? nlohmann::ordered_json(request.seed) : nullptr;
+  result["accept"] = name(request.sampling.rule);
+  result["is_exact"] = is_greedy || is_exact(request.sampling.rule);
+  return result;
+}
+
+nlohmann::ordered_json describe(const TokenLogprob& entry) {
+  return {{"token", static_cast<int32_t>(entry.id)}, {"logprob", entry.logprob}};
+}
+
+nlohmann::ordered_json describe_logprobs(const std::vector<TokenLogprobs>& all) {
+  nlohmann::ordered_json result = nlohmann::ordered_json::array();
+  for (const TokenLogprobs& entry : all) {
+    nlohmann::ordered_json object = describe(entry.token);
+    object["top"] = nlohmann::ordered_json::array();
+    for (const TokenLogprob& top : entry.top) object["top"].push_back(describe(top));
+    result.push_back(std::move(object));
+  }
+  return result;
+}
+
+void print_json(const ModelSession& session, const GenerateRequest& request, const Answer& answer,
+                const Chooser& chooser) {
   const SequenceStats& stats = answer.finish.stats;
   nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
   for (const TokenId token : answer.tokens) tokens.push_back(static_cast<int32_t>(token));
-  const nlohmann::ordered_json object = {
+  nlohmann::ordered_json object = {
       {"text", answer.text},
       {"tokens", tokens},
       {"prompt_tokens", stats.prompt_tokens},
       {"completion_tokens", stats.completion_tokens},
       {"finish_reason", name(answer.finish.reason)},
+      {"sampling", describe_sampling(request)},
       {"stats",
        {{"steps", stats.steps},
         {"drafted", stats.drafted},
@@ -58,10 +89,15 @@ void print_json(const ModelSession& session, const Answer& answer, const Chooser
         {"state_bytes", stats.state_bytes},
         {"peak_rss_bytes", peak_rss_bytes()}}},
   };
+  if (request.n_logprobs) object["logprobs"] = describe_logprobs(answer.logprobs);
   std::printf("%s\n", object.dump(2).c_str());
 }
 
-void print_summary(const Answer& answer) {
+void print_summary(const GenerateRequest& request, const Answer& answer) {
+  if (request.sampling.shape.temperature > 0 && !is_exact(request.sampling.rule)) {
+    std::fprintf(stderr, "\n[--accept %s: drafts changed the law of this answer]",
+                 std::string(name(request.sampling.rule)).c_str());
+  }
   const SequenceStats& stats = answer.finish.stats;
   if (stats.completion_tokens == 0) {
     std::fprintf(stderr, "\n[%s] before the first token, prompt %d tokens\n",
@@ -82,17 +118,12 @@ int run_generate(const GenerateOptions& options) {
   const ModelSession session = load_session(options.model);
   const Drafting drafting = make_drafting(options.draft, *session.runner);
   if (drafting.runs_draft_head) warn_of_draft_head(session);
-  GenerateRequest request{.prompt = read_prompt(session, options.prompt),
-                          .stop_ids = session.stop_ids,
-                          .seed = options.seed};
-  request.max_tokens =
-      resolve_max_tokens(session.runner->info(), request.prompt.size(), options.max_tokens);
-
+  const GenerateRequest request = make_request(session, options);
   const Answer result = answer(session, drafting, request, /*is_streamed=*/!options.is_json);
   if (options.is_json) {
-    print_json(session, result, *drafting.chooser);
+    print_json(session, request, result, *drafting.chooser);
   } else {
-    print_summary(result);
+    print_summary(request, result);
   }
   return result.finish.reason == FinishReason::kCancelled ? kExitInterrupted : 0;
 }

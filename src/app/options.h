@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/sampling_options.h"
+
 namespace slip {
 
 struct ModelOptions {
@@ -33,7 +35,7 @@ struct GenerateOptions {
   DraftOptions draft;
   PromptOptions prompt;
   int32_t max_tokens = 0;  // 0: kMaxTokensDefault, or what the context leaves
-  uint64_t seed = 0;
+  SamplingOptions sampling;
   bool is_json = false;
 };
 

@@ -92,7 +92,7 @@ Verdict TokenReader::run(const Segment& segment) {
 
 Verdict TokenReader::commit() {
   Verdict verdict;
-  runner_.accept({&verdict, 1});
+  runner_.accept({}, {&verdict, 1});
   position_ = runner_.state_info(state_).n_committed;
   return verdict;
 }

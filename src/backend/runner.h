@@ -67,6 +67,9 @@ struct DraftRequest {
                     // out.size()
   TokenId pending{};       // the token at position n_committed: decided, not yet run
   std::span<TokenId> out;  // 1 to kDraftTokensMax tokens
+  const SequenceSampling* maybe_sampling = nullptr;  // null: greedy
+  std::span<DraftLaw> laws{};  // [out] what each was drawn from; may be empty where nothing is
+                               // drawn: greedy, and the seeded coupling
 };
 
 class Runner {
@@ -91,17 +94,20 @@ class Runner {
   // is.
   virtual void forward(const Batch& batch) = 0;
 
-  // Judges the drafts of the last forward, one verdict per segment in order, and commits what
-  // survives: n_certain + n_accepted rows. A segment without `wants_next` gets an empty verdict.
-  // The one call that waits for the device. Throws Error{kDevice} when the device failed.
-  virtual void accept(std::span<Verdict> verdicts) = 0;
+  // Judges the drafts of the last forward as sample/accept.h defines it, one verdict per segment in
+  // order, and commits what survives: n_certain + n_accepted rows. A segment without `wants_next`
+  // gets an empty verdict. The one call that waits for the device. Throws Error{kDevice} when the
+  // device failed.
+  //   requests  one per segment, or none at all: greedy, every draft certain
+  virtual void accept(std::span<const AcceptRequest> requests, std::span<Verdict> verdicts) = 0;
 
   // Lowers the committed count, for a stop found inside an accepted run. Legal between an accept
   // and the next forward or save, which make the count final.
   //   n_tokens  [position + n_certain of the last segment, n_committed]
   virtual void truncate(StateId state, int32_t n_tokens) = 0;
 
-  // Runs the draft head ahead of every request's state. Greedy. Changes no committed byte.
+  // Runs the draft head ahead of every request's state and draws from it as RowSampler::draft()
+  // does. Changes no committed byte.
   virtual void draft(std::span<const DraftRequest> requests) = 0;
 
   // A copy of everything the state is: token ids, cache rows, recurrent states, draft-head history.

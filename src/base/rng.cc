@@ -36,6 +36,29 @@ float uniform(uint64_t seed, uint64_t position, Draw purpose) {
   return static_cast<float>(block(seed, position, purpose)[0] >> 8) * 0x1p-24f;
 }
 
+double fine_uniform(uint64_t seed, uint64_t position, Draw purpose) {
+  return static_cast<double>(derived_seed(seed, position, purpose) >> 11) * 0x1p-53;
+}
+
+uint64_t derived_seed(uint64_t seed, uint64_t position, Draw purpose) {
+  const auto words = block(seed, position, purpose);
+  return uint64_t{words[1]} << 32 | words[2];
+}
+
+ExponentialNoise::ExponentialNoise(uint64_t seed, uint64_t position, Draw purpose)
+    : key_{low(seed), high(seed)},
+      counter_{low(position), high(position), static_cast<uint32_t>(purpose)},
+      words_(philox({counter_[0], counter_[1], counter_[2], 0}, key_)) {}
+
+double ExponentialNoise::operator()(uint32_t index) {
+  const uint32_t wanted = index / 4;
+  if (wanted != words_block_) {
+    words_ = philox({counter_[0], counter_[1], counter_[2], wanted}, key_);
+    words_block_ = wanted;
+  }
+  return -std::log((words_[index % 4] + 0.5) * 0x1p-32);
+}
+
 float normal(uint64_t seed, uint64_t position, Draw purpose) {
   const auto words = block(seed, position, purpose);
   // Word 0 is uniform()'s. The radius needs a number in (0, 1], hence the + 1.

@@ -21,8 +21,7 @@ void Chooser::choose(std::span<const DraftQuery> queries, std::span<ChosenDraft>
   SLIP_CHECK(queries.size() == drafts.size());
   for (ChosenDraft& chosen : drafts) {
     chosen.source = -1;
-    chosen.draft.tokens.clear();
-    chosen.draft.match_tokens = 0;
+    chosen.draft.clear();
   }
   queries_.assign(queries.begin(), queries.end());
   for (DraftQuery& query : queries_) query.n_max = std::min(query.n_max, options_.n_tokens_max);
@@ -46,17 +45,13 @@ void Chooser::grow_scratch(size_t n_queries) {
   asked_.reserve(n_queries);
   asked_query_.reserve(n_queries);
   for (Record& record : records_) {
-    while (record.proposals.size() < n_queries)
-      record.proposals.emplace_back().tokens.reserve(kDraftTokensMax);
+    while (record.proposals.size() < n_queries) record.proposals.emplace_back().reserve();
   }
 }
 
 std::span<const Draft> Chooser::ask(size_t source, std::span<const DraftQuery> queries) {
   const auto proposals = std::span(records_[source].proposals).first(queries.size());
-  for (Draft& draft : proposals) {
-    draft.tokens.clear();
-    draft.match_tokens = 0;
-  }
+  for (Draft& draft : proposals) draft.clear();
   sources_[source]->propose(queries, proposals);
   return proposals;
 }
@@ -169,9 +164,7 @@ void Chooser::draw(size_t source, std::span<ChosenDraft> drafts) {
     if (n == 0) continue;
     ChosenDraft& chosen = drafts[asked_query_[i]];
     chosen.source = static_cast<int32_t>(source);
-    chosen.draft.tokens.assign(proposal.tokens.begin(),
-                               proposal.tokens.begin() + static_cast<ptrdiff_t>(n));
-    chosen.draft.match_tokens = proposal.match_tokens;
+    chosen.draft.take(proposal, n);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "sample/accept.h"
 
 namespace slip {
 
@@ -17,12 +18,18 @@ struct DraftQuery {
   std::span<const TokenId>
       tokens;         // prompt and answer so far; the last one is pending: decided, not yet run
   int32_t n_max = 0;  // [1, kDraftTokensMax] tokens at most
+  const SequenceSampling* maybe_sampling = nullptr;  // how its tokens are drawn; null: greedy
 };
 
 struct Draft {
   std::vector<TokenId> tokens;  // in order; empty proposes nothing
+  std::vector<DraftLaw> laws;   // [tokens] what each was drawn from; empty: all are certain
   int32_t match_tokens =
       0;  // copied spans: how much context agreed before the span; 0 for other sources
+
+  void reserve();                           // for kDraftTokensMax tokens
+  void clear();                             // keeps its capacity
+  void take(const Draft& other, size_t n);  // the first n tokens of another
 };
 
 // What became of one step's draft of this source.

@@ -13,8 +13,12 @@ void MtpSource::propose(std::span<const DraftQuery> queries, std::span<Draft> dr
   for (size_t i = 0; i < queries.size(); ++i) {
     std::vector<TokenId>& tokens = drafts[i].tokens;
     tokens.resize(static_cast<size_t>(queries[i].n_max));
-    requests_.push_back(
-        {.state = queries[i].state, .pending = queries[i].tokens.back(), .out = tokens});
+    if (queries[i].maybe_sampling != nullptr) drafts[i].laws.resize(tokens.size());
+    requests_.push_back({.state = queries[i].state,
+                         .pending = queries[i].tokens.back(),
+                         .out = tokens,
+                         .maybe_sampling = queries[i].maybe_sampling,
+                         .laws = drafts[i].laws});
   }
   runner_.draft(requests_);
 }

@@ -25,7 +25,7 @@ class CountingRunner : public Runner {
   std::optional<StateId> fork(StateId) override { return std::nullopt; }
   bool reserve(StateId, int32_t) override { return false; }
   void forward(const Batch&) override {}
-  void accept(std::span<Verdict>) override {}
+  void accept(std::span<const AcceptRequest>, std::span<Verdict>) override {}
   void truncate(StateId, int32_t) override {}
   std::vector<std::byte> save(StateId) override { return {}; }
   std::optional<StateId> load(std::span<const std::byte>) override { return std::nullopt; }

@@ -7,6 +7,7 @@ TokenChunk& ChunkList::add(SequenceId sequence) {
   TokenChunk& chunk = chunks_[n_chunks_++];
   chunk.sequence = sequence;
   chunk.tokens.clear();
+  chunk.logprobs.clear();
   chunk.finish.reset();
   return chunk;
 }

@@ -29,15 +29,21 @@ std::span<const TokenId> tokens_of(const ChosenDraft* maybe_draft) {
   return maybe_draft->draft.tokens;
 }
 
+std::span<const DraftLaw> laws_of(const ChosenDraft* maybe_draft) {
+  if (!maybe_draft) return {};
+  return maybe_draft->draft.laws;
+}
+
 }  // namespace
 
 Engine::Engine(Runner& runner, Chooser& chooser, const EngineLimits& limits,
-               bool keeps_draft_history)
+               bool keeps_draft_history, const Tokenizer* maybe_tokenizer)
     : runner_(runner),
       chooser_(chooser),
       batch_limits_(batch_limits(runner.info(), limits)),
       scheduler_(runner, limits, {.keeps_draft_history = keeps_draft_history},
-                 chooser.sources().size()) {}
+                 chooser.sources().size(), maybe_tokenizer),
+      logits_(static_cast<size_t>(runner.info().vocab_size)) {}
 
 SequenceId Engine::submit(GenerateRequest request) { return scheduler_.submit(std::move(request)); }
 
@@ -97,10 +103,13 @@ void Engine::draft() {
     if (!s.is_decoding()) continue;
     const int32_t n_max = draft_tokens_max(s.n_committed, 1, s.n_remaining(), batch_limits_);
     if (n_max == 0) continue;
-    queries_.push_back({.sequence = s.id, .state = *s.state, .tokens = s.tokens, .n_max = n_max});
+    queries_.push_back({.sequence = s.id,
+                        .state = *s.state,
+                        .tokens = s.tokens,
+                        .n_max = n_max,
+                        .maybe_sampling = s.maybe_sampling()});
   }
-  while (drafts_.size() < queries_.size())
-    drafts_.emplace_back().draft.tokens.reserve(kDraftTokensMax);
+  while (drafts_.size() < queries_.size()) drafts_.emplace_back().draft.reserve();
 
   const EngineClock::time_point begin = EngineClock::now();
   if (!queries_.empty()) chooser_.choose(queries_, std::span(drafts_).first(queries_.size()));
@@ -128,9 +137,16 @@ void Engine::build() {
 
 void Engine::forward_and_accept() {
   verdicts_.assign(plan_.batch.segments.size(), Verdict{});
+  requests_.clear();
+  const std::span<Sequence> running = scheduler_.running();
+  for (size_t i = 0; i < running.size(); ++i) {
+    if (plan_.shares[i].n_certain == 0) continue;
+    requests_.push_back(
+        {.maybe_sampling = running[i].maybe_sampling(), .laws = laws_of(draft_of_[i])});
+  }
   const EngineClock::time_point begin = EngineClock::now();
   runner_.forward(plan_.batch);
-  runner_.accept(verdicts_);
+  runner_.accept(requests_, verdicts_);
   cost_.forward_ms = ms_between(begin, EngineClock::now());
   cost_.n_rows = plan_.batch.n_rows();
   if (reads_no_prompt(plan_.batch)) report_cost();
@@ -148,20 +164,28 @@ void Engine::report_cost() {
 
 void Engine::append_all() {
   const std::span<Sequence> running = scheduler_.running();
-  size_t segment = 0;
+  size_t i_segment = 0;
+  int32_t logit_row = 0;
   for (size_t i = 0; i < running.size(); ++i) {
     if (plan_.shares[i].n_certain == 0) continue;
-    append_one(running[i], plan_.batch.segments[segment], verdicts_[segment], draft_of_[i]);
-    ++segment;
+    const Segment& segment = plan_.batch.segments[i_segment];
+    if (segment.wants_next) {
+      TokenChunk& chunk = chunks_.add(running[i].id);
+      append_one(running[i], segment, verdicts_[i_segment], draft_of_[i], chunk);
+      add_logprobs(running[i], logit_row, chunk);
+    } else {
+      running[i].n_committed = segment.position + segment.n_certain;
+    }
+    logit_row += segment.n_logit_rows();
+    ++i_segment;
   }
-  SLIP_CHECK(segment == verdicts_.size());
+  SLIP_CHECK(i_segment == verdicts_.size());
   scheduler_.remove_finished();
 }
 
 void Engine::append_one(Sequence& sequence, const Segment& segment, const Verdict& verdict,
-                        const ChosenDraft* maybe_draft) {
+                        const ChosenDraft* maybe_draft, TokenChunk& chunk) {
   sequence.n_committed = segment.position + segment.n_certain + verdict.n_accepted;
-  if (!segment.wants_next) return;
   const auto accepted = tokens_of(maybe_draft).first(static_cast<size_t>(verdict.n_accepted));
   const Appended appended =
       append(sequence, accepted, verdict.is_finite ? std::optional(verdict.next) : std::nullopt);
@@ -175,7 +199,6 @@ void Engine::append_one(Sequence& sequence, const Segment& segment, const Verdic
     sequence.n_committed = n_tokens;
   }
 
-  TokenChunk& chunk = chunks_.add(sequence.id);
   if (appended.n_tokens > 0) {
     chunk.tokens.assign(sequence.tokens.end() - appended.n_tokens, sequence.tokens.end());
     ++sequence.stats.steps;
@@ -187,6 +210,15 @@ void Engine::append_one(Sequence& sequence, const Segment& segment, const Verdic
     end_with_error(sequence, chunk, ErrorCode::kNonFiniteLogits,
                    "the logits at position " + std::to_string(sequence.n_committed - 1) +
                        " have no finite maximum, so no token can follow");
+  }
+}
+
+// Row i of a segment's logits chose its i-th new token.
+void Engine::add_logprobs(const Sequence& sequence, int32_t logit_row, TokenChunk& chunk) {
+  if (!sequence.n_logprobs) return;
+  for (const TokenId token : chunk.tokens) {
+    runner_.read_logits(logit_row++, logits_);
+    chunk.logprobs.push_back(logprobs_of(logits_, token, *sequence.n_logprobs));
   }
 }
 
@@ -221,6 +253,7 @@ void Engine::end(Sequence& sequence, TokenChunk& chunk, FinishReason reason) {
 
 void Engine::end_with_error(Sequence& sequence, TokenChunk& chunk, ErrorCode code,
                             const std::string& message) {
+  sequence.is_sound = false;
   end(sequence, chunk, FinishReason::kError);
   chunk.finish->error = code;
   chunk.finish->message = message;

@@ -19,11 +19,14 @@ class Engine {
  public:
   // `runner` and `chooser` outlive the engine. Throws Error{kInvalidArgument} for a limit below 1.
   //   keeps_draft_history  open states with the draft head's cache (some source runs it)
-  Engine(Runner& runner, Chooser& chooser, const EngineLimits& limits, bool keeps_draft_history);
+  //   maybe_tokenizer      for stop strings; outlives the engine
+  Engine(Runner& runner, Chooser& chooser, const EngineLimits& limits, bool keeps_draft_history,
+         const Tokenizer* maybe_tokenizer = nullptr);
 
   // Queues a request. Throws Error{kInvalidArgument} for an empty prompt, a token outside the
-  // vocabulary or max_tokens < 1; Error{kInsufficientMemory} when prompt and answer together exceed
-  // the context or what the cache can ever hold, or the queue is full: the message has the numbers.
+  // vocabulary, max_tokens < 1 or sampling out of its ranges; Error{kInsufficientMemory} when
+  // prompt and answer together exceed the context or what the cache can ever hold, or the queue is
+  // full: the message has the numbers.
   SequenceId submit(GenerateRequest request);
 
   // Ends a request wherever it is; its finish comes with the next step. Unknown and finished ids
@@ -46,7 +49,8 @@ class Engine {
   void forward_and_accept();
   void append_all();
   void append_one(Sequence& sequence, const Segment& segment, const Verdict& verdict,
-                  const ChosenDraft* maybe_draft);
+                  const ChosenDraft* maybe_draft, TokenChunk& chunk);
+  void add_logprobs(const Sequence& sequence, int32_t logit_row, TokenChunk& chunk);
   void count_drafts(Sequence& sequence, const Segment& segment, const Verdict& verdict,
                     const ChosenDraft& draft, int32_t n_output);
   void report_cost();
@@ -66,7 +70,9 @@ class Engine {
   std::vector<const ChosenDraft*> draft_of_;  // [n_running], null where no draft was asked for
   std::vector<SequenceRows> rows_;            // [n_running]
   BatchPlan plan_;
-  std::vector<Verdict> verdicts_;  // [n_segments]
+  std::vector<AcceptRequest> requests_;  // [n_segments]
+  std::vector<Verdict> verdicts_;        // [n_segments]
+  std::vector<float> logits_;            // [vocab_size], of a row whose probabilities are asked for
   StepCost cost_;
   ChunkList chunks_;
 };

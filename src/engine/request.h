@@ -9,14 +9,21 @@
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "sample/logprobs.h"
+#include "sample/sampling.h"
 
 namespace slip {
 
 struct GenerateRequest {
-  std::vector<TokenId> prompt;    // at least one token
-  int32_t max_tokens = 0;         // at least 1; tokens to generate, a stop token included
-  std::vector<TokenId> stop_ids;  // any of them ends the answer
-  uint64_t seed = 0;              // recorded; greedy decoding draws nothing
+  std::vector<TokenId> prompt;            // at least one token
+  int32_t max_tokens = 0;                 // at least 1; tokens to generate, a stop token included
+  std::vector<TokenId> stop_ids;          // any of them ends the answer
+  std::vector<std::string> stop_strings;  // likewise, with the token whose text completes one
+  SamplingParams sampling;
+  Coupling coupling = Coupling::kSeeded;
+  uint64_t seed = 0;                  // of everything that is drawn
+  std::optional<int32_t> n_logprobs;  // log-probabilities of each token and of this many others,
+                                      // [0, kLogprobsMax]; nothing: none
 };
 
 enum class FinishReason { kStop, kLength, kCancelled, kError };
@@ -25,6 +32,7 @@ std::string_view name(FinishReason reason);  // "stop", "length", "cancelled", "
 // Of one finished request. Times are wall time of the engine's clock.
 struct SequenceStats {
   int32_t prompt_tokens = 0;
+  int32_t restored_tokens = 0;    // of the prompt, covered by a kept state
   int32_t completion_tokens = 0;  // a stop token included
   int32_t steps =
       0;  // steps that produced tokens: the one that ended the prompt, and every later one
@@ -46,8 +54,9 @@ struct Finish {
 // Tokens that one step gave one sequence.
 struct TokenChunk {
   SequenceId sequence{};
-  std::vector<TokenId> tokens;   // a final stop token included
-  std::optional<Finish> finish;  // set once, with the last chunk
+  std::vector<TokenId> tokens;          // a final stop token included
+  std::vector<TokenLogprobs> logprobs;  // [tokens] where the request asked; empty otherwise
+  std::optional<Finish> finish;         // set once, with the last chunk
 };
 
 }  // namespace slip

@@ -9,6 +9,7 @@
 #include "backend/runner.h"
 #include "engine/limits.h"
 #include "engine/sequence.h"
+#include "engine/session_bank.h"
 
 namespace slip {
 
@@ -16,10 +17,11 @@ namespace slip {
 class Scheduler {
  public:
   // `runner` outlives the scheduler.
-  //   n_sources  entries of accepted_by_source in the stats
+  //   n_sources        entries of accepted_by_source in the stats
+  //   maybe_tokenizer  outlives the scheduler; without one there are no stop strings
   // Throws Error{kInvalidArgument} for a limit below 1.
   Scheduler(Runner& runner, const EngineLimits& limits, const StateOptions& state_options,
-            size_t n_sources);
+            size_t n_sources, const Tokenizer* maybe_tokenizer);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -39,17 +41,21 @@ class Scheduler {
   std::span<Sequence> waiting();
   bool empty() const { return sequences_.empty(); }
 
-  // Drops every sequence that is over and closes its state.
+  // Drops every sequence that is over. Its state is kept where it is sound and there is a place,
+  // closed otherwise.
   void remove_finished();
 
  private:
   void check_request(const GenerateRequest& request) const;
   bool start(Sequence& sequence);
+  std::optional<StateId> find_state(std::span<const TokenId> tokens);
 
   Runner& runner_;
   EngineLimits limits_;
   StateOptions state_options_;
   size_t n_sources_ = 0;
+  const Tokenizer* maybe_tokenizer_;
+  SessionBank bank_;
   int32_t running_max_ = 0;
   int32_t next_id_ = 0;
   std::vector<Sequence> sequences_;  // in order of submission: those that run, then those that wait

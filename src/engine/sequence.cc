@@ -1,6 +1,7 @@
 #include "engine/sequence.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/split_rule.h"
 #include "base/check.h"
@@ -8,15 +9,34 @@
 namespace slip {
 namespace {
 
-// Whether the last token of the sequence ends it.
-std::optional<FinishReason> end_reason(const Sequence& sequence) {
+// Whether the last token of the sequence, which was just added, ends it.
+std::optional<FinishReason> end_reason(Sequence& sequence) {
   const auto& stops = sequence.stop_ids;
-  if (std::ranges::find(stops, sequence.tokens.back()) != stops.end()) return FinishReason::kStop;
+  const TokenId last = sequence.tokens.back();
+  if (std::ranges::find(stops, last) != stops.end()) return FinishReason::kStop;
+  if (sequence.maybe_stops && sequence.maybe_stops->ends_with(last)) return FinishReason::kStop;
   if (sequence.n_remaining() == 0) return FinishReason::kLength;
   return std::nullopt;
 }
 
 }  // namespace
+
+SequenceDraws::SequenceDraws(const GenerateRequest& request, int32_t vocab_size)
+    : params(request.sampling) {
+  if (params.penalties.any()) counts.emplace(vocab_size).add_prompt(request.prompt);
+  sampling = {.params = &params,
+              .maybe_counts = counts ? &*counts : nullptr,
+              .seed = request.seed,
+              .coupling = request.coupling};
+}
+
+StopWatch::StopWatch(const Tokenizer& tokenizer, std::vector<std::string> stop_strings)
+    : detokenizer_(tokenizer, /*skip_special=*/true), matcher_(std::move(stop_strings)) {}
+
+bool StopWatch::ends_with(TokenId token) {
+  passed_.clear();
+  return matcher_.push(detokenizer_.push(token), passed_);
+}
 
 Appended append(Sequence& sequence, std::span<const TokenId> accepted,
                 std::optional<TokenId> maybe_next) {
@@ -24,6 +44,8 @@ Appended append(Sequence& sequence, std::span<const TokenId> accepted,
   Appended appended;
   const auto add = [&](TokenId token) {
     sequence.tokens.push_back(token);
+    if (sequence.maybe_draws && sequence.maybe_draws->counts)
+      sequence.maybe_draws->counts->add_answer(token);
     ++appended.n_tokens;
     appended.finish = end_reason(sequence);
   };

@@ -1,6 +1,5 @@
 #include "sample/accept.h"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -9,10 +8,8 @@
 namespace slip {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-using Choice = std::optional<TokenId>;
+constexpr float kNoLogit = std::numeric_limits<float>::quiet_NaN();
+constexpr int32_t kSixTokens = 6;
 
 std::vector<TokenId> ids(std::initializer_list<int32_t> values) {
   std::vector<TokenId> out;
@@ -20,99 +17,178 @@ std::vector<TokenId> ids(std::initializer_list<int32_t> values) {
   return out;
 }
 
-std::vector<Choice> choices(std::initializer_list<int32_t> values) {
-  std::vector<Choice> out;
-  for (const int32_t value : values) out.emplace_back(TokenId{value});
-  return out;
+RowChoice kept() { return {.keeps_draft = true}; }
+RowChoice replaced(int32_t token) { return {.keeps_draft = false, .next = TokenId{token}}; }
+
+// Logits whose maximum is at `token`; the others are different and finite.
+std::vector<float> peaked(int32_t token) {
+  std::vector<float> logits;
+  for (int32_t i = 0; i < kSixTokens; ++i)
+    logits.push_back(i == token ? 3.0f : -0.3f * static_cast<float>(i));
+  return logits;
 }
 
-TEST(Argmax, FindsTheLargestAtEveryPlace) {
-  for (size_t place = 0; place < 9; ++place) {
-    std::vector<float> logits(9, -2.0f);
-    logits[place] = -1.0f;
-    EXPECT_EQ(argmax(logits), TokenId{static_cast<int32_t>(place)});
+std::vector<float> rows_of(std::initializer_list<int32_t> tokens) {
+  std::vector<float> logits;
+  for (const int32_t token : tokens) {
+    const std::vector<float> row = peaked(token);
+    logits.insert(logits.end(), row.begin(), row.end());
+  }
+  return logits;
+}
+
+Verdict accept_all(const std::vector<float>& logits, const std::vector<TokenId>& drafts,
+                   const SequenceSampling* maybe_sampling, std::span<const DraftLaw> laws = {}) {
+  RowSampler sampler(kSixTokens);
+  std::vector<RowChoice> rows;
+  return accept(sampler, logits,
+                {.maybe_sampling = maybe_sampling, .position = 9, .drafts = drafts, .laws = laws},
+                rows);
+}
+
+TEST(AcceptRows, WithoutDraftsTheOneRowDecides) {
+  const RowChoice rows[] = {replaced(7)};
+  EXPECT_EQ(accept(rows).n_accepted, 0);
+  EXPECT_EQ(accept(rows).next, TokenId{7});
+}
+
+TEST(AcceptRows, StopAtTheFirstThatReplacesItsDraft) {
+  const RowChoice rows[] = {kept(), kept(), replaced(3), kept(), replaced(5)};
+  EXPECT_EQ(accept(rows).n_accepted, 2);
+  EXPECT_EQ(accept(rows).next, TokenId{3});
+}
+
+TEST(AcceptRows, AllKeptLeaveTheLastRowToAddAToken) {
+  const RowChoice rows[] = {kept(), kept(), replaced(5)};
+  EXPECT_EQ(accept(rows).n_accepted, 2);
+  EXPECT_EQ(accept(rows).next, TokenId{5});
+}
+
+TEST(AcceptRows, RowThatIsNotFiniteCountsWhereItDecides) {
+  const RowChoice rows[] = {kept(), {.is_finite = false}, replaced(1)};
+  EXPECT_EQ(accept(rows).n_accepted, 1);
+  EXPECT_FALSE(accept(rows).is_finite);
+}
+
+TEST(AcceptRows, RowThatIsNotFiniteBehindTheDecidingOneIsNotLookedAt) {
+  const RowChoice rows[] = {replaced(1), {.is_finite = false}};
+  EXPECT_TRUE(accept(rows).is_finite);
+}
+
+TEST(AcceptGreedy, KeepsDraftsWhileTheyAreTheLikeliestTokens) {
+  const Verdict verdict = accept_all(rows_of({4, 2, 1, 3}), ids({4, 2, 5}), nullptr);
+  EXPECT_EQ(verdict.n_accepted, 2);
+  EXPECT_EQ(verdict.next, TokenId{1});
+}
+
+TEST(AcceptGreedy, EqualsTemperatureZero) {
+  const SamplingParams params;
+  for (const Coupling coupling : {Coupling::kSeeded, Coupling::kRejection}) {
+    const SequenceSampling sampling{.params = &params, .coupling = coupling};
+    for (const auto& drafts : {ids({4, 2, 1}), ids({4, 2, 5}), ids({0, 2, 1})}) {
+      const Verdict wanted = accept_all(rows_of({4, 2, 1, 3}), drafts, nullptr);
+      const Verdict found = accept_all(rows_of({4, 2, 1, 3}), drafts, &sampling);
+      EXPECT_EQ(found.n_accepted, wanted.n_accepted);
+      EXPECT_EQ(found.next, wanted.next);
+    }
   }
 }
 
-TEST(Argmax, GivesATieToTheLowestId) {
-  EXPECT_EQ(argmax(std::vector<float>{1.0f, 3.0f, 2.0f, 3.0f, 3.0f}), TokenId{1});
-}
-
-TEST(Argmax, HoldsTheTwoZerosForATie) {
-  EXPECT_EQ(argmax(std::vector<float>{-1.0f, -0.0f, 0.0f}), TokenId{1});
-}
-
-TEST(Argmax, RefusesNanAtEveryPlace) {
-  for (size_t place = 0; place < 5; ++place) {
-    std::vector<float> logits = {0.0f, 4.0f, 1.0f, 2.0f, 3.0f};
-    logits[place] = kNan;
-    EXPECT_FALSE(argmax(logits)) << place;
+TEST(AcceptSeeded, KeepsADraftIfAndOnlyIfTheRowAloneWouldDrawIt) {
+  const SamplingParams params{.shape = {.temperature = 2}};
+  const std::vector<float> logits = rows_of({1, 1});
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const SequenceSampling sampling{.params = &params, .seed = seed};
+    const TokenId drawn = accept_all(peaked(1), {}, &sampling).next;
+    for (int32_t draft = 0; draft < kSixTokens; ++draft) {
+      const Verdict verdict = accept_all(logits, ids({draft}), &sampling);
+      EXPECT_EQ(verdict.n_accepted == 1, TokenId{draft} == drawn);
+      if (verdict.n_accepted == 0) {
+        EXPECT_EQ(verdict.next, drawn);
+      }
+    }
   }
 }
 
-TEST(Argmax, RefusesPositiveInfinityAtEveryPlace) {
-  for (size_t place = 0; place < 5; ++place) {
-    std::vector<float> logits = {0.0f, 4.0f, 1.0f, 2.0f, 3.0f};
-    logits[place] = kInf;
-    EXPECT_FALSE(argmax(logits)) << place;
+TEST(AcceptSeeded, DraftOfTheSameLogitsIsTheTokenThatTheTargetDraws) {
+  const SamplingParams params{.shape = {.temperature = 1.5f, .top_k = 4}};
+  RowSampler sampler(kSixTokens);
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const SequenceSampling sampling{.params = &params, .seed = seed};
+    const RowQuery query{.maybe_sampling = &sampling, .position = 9};
+    EXPECT_EQ(sampler.draft(peaked(2), query, nullptr), sampler.choose(peaked(2), query).next);
   }
 }
 
-TEST(Argmax, TakesMaskedTokensForImpossible) {
-  EXPECT_EQ(argmax(std::vector<float>{-kInf, -kInf, -1e30f, -kInf}), TokenId{2});
+TEST(AcceptRejection, DrawsAnewInEveryStep) {
+  const SamplingParams params{.shape = {.temperature = 50}};
+  const SequenceSampling sampling{.params = &params, .seed = 3, .coupling = Coupling::kRejection};
+  RowSampler sampler(kSixTokens);
+  int n_different = 0;
+  for (int32_t position = 0; position < 40; ++position) {
+    const auto at = [&](int32_t n_before) {
+      const auto drafts = ids({0, 0});
+      return sampler
+          .choose(peaked(2), {.maybe_sampling = &sampling,
+                              .position = position,
+                              .n_before = n_before,
+                              .drafts = std::span(drafts).first(static_cast<size_t>(n_before))})
+          .next;
+    };
+    n_different += at(0) != at(2);
+  }
+  EXPECT_GT(n_different, 20);  // 5 of 6 tokens differ by chance
 }
 
-TEST(Argmax, RefusesARowWithEveryTokenMasked) {
-  EXPECT_FALSE(argmax(std::vector<float>(4, -kInf)));
-}
-
-TEST(AcceptGreedy, GivesTheTargetsChoiceWhenNothingWasDrafted) {
-  const Verdict verdict = accept_greedy({}, choices({7}));
-  EXPECT_EQ(verdict.n_accepted, 0);
-  EXPECT_EQ(verdict.next, TokenId{7});
-  EXPECT_TRUE(verdict.is_finite);
-}
-
-TEST(AcceptGreedy, StopsAtTheFirstDraftThatDiffersWhereverItIs) {
-  const std::vector<Choice> target = choices({10, 11, 12, 13, 14});
-  for (size_t wrong = 0; wrong < 4; ++wrong) {
-    std::vector<TokenId> draft = ids({10, 11, 12, 13});
-    draft[wrong] = TokenId{99};
-    const Verdict verdict = accept_greedy(draft, target);
-    EXPECT_EQ(verdict.n_accepted, static_cast<int>(wrong));
-    EXPECT_EQ(verdict.next, target[wrong]);  // the correction
-    EXPECT_TRUE(verdict.is_finite);
+TEST(AcceptRejection, LawWithoutEntriesIsACertainDraft) {
+  const SamplingParams params{.shape = {.temperature = 1}};
+  const SequenceSampling sampling{.params = &params, .seed = 8, .coupling = Coupling::kRejection};
+  const std::vector<DraftLaw> laws(2);
+  for (int32_t draft = 0; draft < kSixTokens; ++draft) {
+    const auto drafts = ids({draft, 1});
+    const Verdict with = accept_all(rows_of({1, 2, 3}), drafts, &sampling, laws);
+    const Verdict without = accept_all(rows_of({1, 2, 3}), drafts, &sampling);
+    EXPECT_EQ(with.n_accepted, without.n_accepted);
+    EXPECT_EQ(with.next, without.next);
   }
 }
 
-TEST(AcceptGreedy, GivesTheBonusAfterFullAcceptance) {
-  const Verdict verdict = accept_greedy(ids({10, 11, 12}), choices({10, 11, 12, 13}));
-  EXPECT_EQ(verdict.n_accepted, 3);
-  EXPECT_EQ(verdict.next, TokenId{13});
-}
-
-TEST(AcceptGreedy, KeepsWhatCameBeforeARowWithoutAChoice) {
-  for (size_t row = 0; row < 4; ++row) {
-    std::vector<Choice> target = choices({10, 11, 12, 13});
-    target[row] = std::nullopt;
-    const Verdict verdict = accept_greedy(ids({10, 11, 12}), target);
-    EXPECT_EQ(verdict.n_accepted, static_cast<int>(row));
-    EXPECT_FALSE(verdict.is_finite) << row;
+TEST(AcceptRejection, DraftThatTheTargetExcludesIsNeverKept) {
+  const SamplingParams params{.shape = {.temperature = 1, .top_k = 2}};
+  for (const AcceptRule rule : {AcceptRule::kExact, AcceptRule::kBlock, AcceptRule::kTypical}) {
+    SamplingParams ruled = params;
+    ruled.rule = rule;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      const SequenceSampling sampling{
+          .params = &ruled, .seed = seed, .coupling = Coupling::kRejection};
+      EXPECT_EQ(accept_all(rows_of({1, 1}), ids({5}), &sampling).n_accepted, 0);
+    }
   }
 }
 
-TEST(AcceptGreedy, NeverLooksBeyondTheDecidingRow) {
-  // Rows after the rejection follow a draft that did not happen: usable or not, agreeing or not,
-  // they mean nothing.
-  const std::vector<TokenId> draft = ids({10, 99, 12, 13});
-  std::vector<Choice> target = choices({10, 11, 0, 0, 0});
-  for (const Choice later : {Choice(TokenId{12}), Choice(TokenId{5}), Choice()}) {
-    target[2] = target[3] = target[4] = later;
-    const Verdict verdict = accept_greedy(draft, target);
-    EXPECT_EQ(verdict.n_accepted, 1);
-    EXPECT_EQ(verdict.next, TokenId{11});
-    EXPECT_TRUE(verdict.is_finite);
-  }
+TEST(AcceptBlock, RefusesARowThatIsNotFinite) {
+  const SamplingParams params{.shape = {.temperature = 1}, .rule = AcceptRule::kBlock};
+  const SequenceSampling sampling{.params = &params, .seed = 8, .coupling = Coupling::kRejection};
+  std::vector<float> logits = rows_of({1, 2});
+  logits[2] = kNoLogit;
+  EXPECT_FALSE(accept_all(logits, ids({1}), &sampling).is_finite);
+}
+
+TEST(KeepProbability, OfTypicalAcceptanceAsksHowSureTheTargetIs) {
+  Distribution sure(2);
+  ASSERT_TRUE(sure.assign(std::vector<float>{0.0f, 4.0f}, {.temperature = 1}));
+  EXPECT_EQ(keep_probability(sure, nullptr, TokenId{0}, AcceptRule::kTypical), 0);
+  Distribution unsure(64);
+  ASSERT_TRUE(unsure.assign(std::vector<float>(64, 0.0f), {.temperature = 1}));
+  EXPECT_EQ(keep_probability(unsure, nullptr, TokenId{0}, AcceptRule::kTypical), 1);
+}
+
+TEST(KeepProbability, OfCascadesAsksTheExactTestOfUnlikelyDraftsOnly) {
+  Distribution target(3);
+  ASSERT_TRUE(target.assign(std::vector<float>{2.0f, 1.6f, 0.0f}, {.temperature = 1}));
+  EXPECT_EQ(keep_probability(target, nullptr, TokenId{1}, AcceptRule::kCascade), 1);
+  EXPECT_EQ(keep_probability(target, nullptr, TokenId{2}, AcceptRule::kCascade),
+            target.probability(TokenId{2}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "backend/cpu/reference_ops.h"
 #include "backend/cpu/state_io.h"
 #include "backend/cpu/state_table.h"
+#include "backend/row_queries.h"
 #include "base/check.h"
 #include "base/cpu_features.h"
 #include "base/error.h"
@@ -60,7 +61,7 @@ class CpuRunner : public Runner {
     return states_.reserve(state, n_tokens);
   }
   void forward(const Batch& batch) override;
-  void accept(std::span<Verdict> verdicts) override;
+  void accept(std::span<const AcceptRequest> requests, std::span<Verdict> verdicts) override;
   void truncate(StateId state, int32_t n_tokens) override;
   void draft(std::span<const DraftRequest> requests) override;
   std::vector<std::byte> save(StateId state) override;
@@ -74,9 +75,13 @@ class CpuRunner : public Runner {
                                               const RunnerOptions& options, StateTable& states,
                                               ThreadPool& pool, std::string& kernels);
   void begin_segments(const Batch& batch);
-  void choose_targets();
+  void judge_rows(std::span<const AcceptRequest> requests);
   void fold(StateId id);
-  std::span<const float> logits_row(int32_t row) const;
+  TokenId draw_draft(const DraftRequest& request, size_t step, std::span<const float> logits);
+  std::span<const float> logits_rows(size_t row, size_t n_rows) const;
+  std::span<const float> logits_row(int32_t row) const {
+    return logits_rows(static_cast<size_t>(row), 1);
+  }
 
   ModelConfig config_;
   OwnedBytes owned_;  // what the weights of ops_ point at beside the file
@@ -92,10 +97,12 @@ class CpuRunner : public Runner {
   // Of the last forward; capacities are reserved at load.
   Batch batch_;
   std::vector<PassSegment> pass_segments_;
-  std::vector<int32_t> logit_rows_;              // batch rows that produced logits
-  std::vector<std::optional<TokenId>> targets_;  // choice of each logit row
+  std::vector<int32_t> logit_rows_;     // batch rows that produced logits
+  std::vector<RowQuery> row_queries_;   // [logit rows]
+  std::vector<RowChoice> row_choices_;  // [logit rows]
   std::vector<int32_t> draft_rows_;  // logit row of each draft request, -1 where it stopped early
   bool awaits_accept_ = false;
+  std::vector<RowSampler> samplers_;  // [threads]
 };
 
 CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options)
@@ -123,7 +130,8 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
            .has_draft_head = config_.has_draft_head,
            .weight_bytes = matrix_bytes(model),
            .step_weight_bytes = step_matrix_bytes(model),
-           .workspace_bytes = ops_->workspace_bytes() + draft_history_.workspace_bytes(),
+           .workspace_bytes = ops_->workspace_bytes() + draft_history_.workspace_bytes() +
+                              options.n_threads * RowSampler::memory_bytes(config_.vocab_size),
            .state_bytes = layout.n_bytes(),
            .cache_bytes_per_token = cache_bytes_per_token,
            .step_cache_bytes_per_token =
@@ -134,7 +142,9 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
   batch_.segments.reserve(static_cast<size_t>(options.states_max));
   pass_segments_.reserve(static_cast<size_t>(options.states_max));
   logit_rows_.reserve(n_rows);
-  targets_.reserve(n_rows);
+  row_queries_.reserve(n_rows);
+  row_choices_.reserve(n_rows);
+  samplers_.assign(static_cast<size_t>(options.n_threads), RowSampler(config_.vocab_size));
   draft_rows_.reserve(static_cast<size_t>(options.states_max));
 }
 
@@ -165,7 +175,6 @@ void CpuRunner::forward(const Batch& batch) {
   begin_segments(batch);
   const Pass pass{.tokens = batch_.tokens, .segments = pass_segments_};
   transformer_.forward(pass, logit_rows_);
-  choose_targets();
   draft_history_.extend(batch_, states_);
   for (const Segment& s : batch_.segments) states_[s.state].n_folded = s.position + s.n_certain;
   awaits_accept_ = true;
@@ -195,32 +204,36 @@ void CpuRunner::begin_segments(const Batch& batch) {
   }
 }
 
-void CpuRunner::choose_targets() {
-  targets_.resize(logit_rows_.size());
-  pool_.run(static_cast<int>(logit_rows_.size()),
-            [&](int row, int) { targets_[static_cast<size_t>(row)] = argmax(logits_row(row)); });
+// Every row on its own; those that block verification judges together wait for their segment.
+void CpuRunner::judge_rows(std::span<const AcceptRequest> requests) {
+  make_row_queries(batch_, requests, row_queries_);
+  row_choices_.assign(row_queries_.size(), {});
+  pool_.run(static_cast<int>(row_queries_.size()), [&](int row, int thread) {
+    const auto i = static_cast<size_t>(row);
+    if (judges_blocks(row_queries_[i].maybe_sampling)) return;
+    row_choices_[i] =
+        samplers_[static_cast<size_t>(thread)].choose(logits_row(row), row_queries_[i]);
+  });
 }
 
-void CpuRunner::accept(std::span<Verdict> verdicts) {
+void CpuRunner::accept(std::span<const AcceptRequest> requests, std::span<Verdict> verdicts) {
   SLIP_CHECK(awaits_accept_ && verdicts.size() == batch_.segments.size());
   awaits_accept_ = false;
+  judge_rows(requests);
   size_t row = 0;
-  size_t target = 0;
   for (size_t i = 0; i < verdicts.size(); ++i) {
     const Segment& s = batch_.segments[i];
-    const auto n_drafts = static_cast<size_t>(s.n_drafts());
+    const auto n_rows = static_cast<size_t>(s.n_logit_rows());
     verdicts[i] = {};
-    if (s.wants_next) {
-      const size_t first_draft = row + static_cast<size_t>(s.n_certain);
-      verdicts[i] = accept_greedy(
-          std::span<const TokenId>(batch_.tokens).subspan(first_draft, n_drafts),
-          std::span<const std::optional<TokenId>>(targets_).subspan(target, n_drafts + 1));
-      target += n_drafts + 1;
+    if (n_rows > 0 && judges_blocks(row_queries_[row].maybe_sampling)) {
+      verdicts[i] = samplers_[0].accept_block(logits_rows(row, n_rows), row_queries_[row]);
+    } else if (n_rows > 0) {
+      verdicts[i] = slip::accept(std::span<const RowChoice>(row_choices_).subspan(row, n_rows));
     }
+    row += n_rows;
     SequenceState& state = states_[s.state];
     state.n_committed = s.position + s.n_certain + verdicts[i].n_accepted;
     state.ids.resize(static_cast<size_t>(state.n_committed));
-    row += static_cast<size_t>(s.n_rows);
   }
 }
 
@@ -250,10 +263,21 @@ void CpuRunner::draft(std::span<const DraftRequest> requests) {
     draft_history_.step_draft(requests, step, states_, draft_rows_);
     for (size_t i = 0; i < requests.size(); ++i) {
       if (draft_rows_[i] < 0) continue;
-      // A head without a usable maximum drafts token 0, which the target will judge like any other.
-      requests[i].out[step] = argmax(logits_row(draft_rows_[i])).value_or(TokenId{0});
+      requests[i].out[step] = draw_draft(requests[i], step, logits_row(draft_rows_[i]));
     }
   }
+}
+
+TokenId CpuRunner::draw_draft(const DraftRequest& request, size_t step,
+                              std::span<const float> logits) {
+  const RowQuery query{
+      .maybe_sampling = request.maybe_sampling,
+      .position = states_[request.state].n_committed + 1 + static_cast<int32_t>(step),
+      .n_before = static_cast<int32_t>(step),
+      .drafts = request.out.first(step)};
+  DraftLaw* maybe_law = request.laws.empty() ? nullptr : &request.laws[step];
+  // A head without a usable maximum drafts token 0, which the target will judge like any other.
+  return samplers_[0].draft(logits, query, maybe_law).value_or(TokenId{0});
 }
 
 void CpuRunner::fold(StateId id) {
@@ -290,9 +314,9 @@ StateInfo CpuRunner::state_info(StateId id) const {
   return {.n_committed = state.n_committed, .token_hash = hash_tokens(ids)};
 }
 
-std::span<const float> CpuRunner::logits_row(int32_t row) const {
+std::span<const float> CpuRunner::logits_rows(size_t row, size_t n_rows) const {
   const auto n = static_cast<size_t>(config_.vocab_size);
-  return {ops_->act(Act::kLogits) + static_cast<size_t>(row) * n, n};
+  return {ops_->act(Act::kLogits) + row * n, n_rows * n};
 }
 
 void CpuRunner::read_logits(int32_t logit_row, std::span<float> logits) {

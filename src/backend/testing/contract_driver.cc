@@ -27,7 +27,8 @@ Plain decode_rows(Runner& runner, StateId state, TokenId pending, int n, bool sa
 
 }  // namespace
 
-StepResult run_step(Runner& runner, std::span<const Rows> rows) {
+StepResult run_step(Runner& runner, std::span<const Rows> rows,
+                    std::span<const AcceptRequest> requests) {
   Batch batch;
   for (const Rows& r : rows) {
     const int32_t position = runner.state_info(r.state).n_committed;
@@ -45,7 +46,7 @@ StepResult run_step(Runner& runner, std::span<const Rows> rows) {
   StepResult result;
   result.verdicts.resize(rows.size());
   runner.forward(batch);
-  runner.accept(result.verdicts);
+  runner.accept(requests, result.verdicts);
   for (int32_t i = 0; i < batch.n_logit_rows(); ++i) {
     Logits& logits = result.logits.emplace_back(static_cast<size_t>(runner.info().vocab_size));
     runner.read_logits(i, logits);
@@ -87,10 +88,11 @@ Logits Driver::read(const Tokens& tokens, int32_t chunk_rows) {
   return step.logits.back();
 }
 
-StepResult Driver::verify(TokenId pending, const Tokens& drafts) {
+StepResult Driver::verify(TokenId pending, const Tokens& drafts, const AcceptRequest& request) {
   Tokens tokens = {pending};
   tokens.insert(tokens.end(), drafts.begin(), drafts.end());
-  return run_step(*runner_, std::vector<Rows>{{.state = state_, .tokens = std::move(tokens)}});
+  return run_step(*runner_, std::vector<Rows>{{.state = state_, .tokens = std::move(tokens)}},
+                  {&request, 1});
 }
 
 Plain Driver::decode(TokenId pending, int n) {

@@ -32,7 +32,8 @@ struct StepResult {
 };
 
 // reserve, forward, accept, read_logits. Room for the rows has to be there.
-StepResult run_step(Runner& runner, std::span<const Rows> rows);
+StepResult run_step(Runner& runner, std::span<const Rows> rows,
+                    std::span<const AcceptRequest> requests = {});
 
 // A plain continuation. `tokens[i]` follows row i and is the token that row i + 1 runs.
 struct Plain {
@@ -64,7 +65,7 @@ class Driver {
   Logits read(const Tokens& tokens, int32_t chunk_rows);
 
   // One segment: `pending` and drafts after it.
-  StepResult verify(TokenId pending, const Tokens& drafts);
+  StepResult verify(TokenId pending, const Tokens& drafts, const AcceptRequest& request = {});
 
   // `n` rows, one a step, each running the greedy choice of the row before.
   Plain decode(TokenId pending, int n);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/row_queries.h"
 #include "backend/split_rule.h"
 #include "base/check.h"
 #include "base/error.h"
@@ -67,12 +68,15 @@ ScriptedRunner::ScriptedRunner(const ScriptedOptions& options)
     : options_(options),
       info_(info_of(options)),
       n_blocks_free_(static_cast<int32_t>(options.cache_tokens_max / kCacheBlockTokens)),
+      sampler_(options.vocab_size),
       row_logits_(static_cast<size_t>(options.vocab_size)) {
   states_.reserve(static_cast<size_t>(options.states_max));
   batch_.tokens.reserve(static_cast<size_t>(options.batch_rows_max));
   batch_.segments.reserve(static_cast<size_t>(options.states_max));
   logit_rows_.reserve(static_cast<size_t>(options.logit_rows_max));
-  target_.reserve(static_cast<size_t>(options.logit_rows_max));
+  row_queries_.reserve(static_cast<size_t>(options.logit_rows_max));
+  row_choices_.reserve(static_cast<size_t>(options.logit_rows_max));
+  segment_logits_.reserve(static_cast<size_t>(options.vocab_size) * kSegmentRowsMax);
   draft_rows_.reserve(static_cast<size_t>(options.states_max));
 }
 
@@ -168,7 +172,7 @@ void ScriptedRunner::forward(const Batch& batch) {
   ++counts_.n_forwards;
 }
 
-void ScriptedRunner::accept(std::span<Verdict> verdicts) {
+void ScriptedRunner::accept(std::span<const AcceptRequest> requests, std::span<Verdict> verdicts) {
   SLIP_CHECK(is_accept_due_);
   SLIP_CHECK(verdicts.size() == batch_.segments.size());
   is_accept_due_ = false;
@@ -176,20 +180,20 @@ void ScriptedRunner::accept(std::span<Verdict> verdicts) {
     throw Error(ErrorCode::kDevice, "scripted device failed in step " +
                                         std::to_string(counts_.n_accepts) + ", as it was told to");
   }
-  target_.clear();
-  for (const LogitRow& row : logit_rows_) target_.push_back(choice(row));
-  std::span<const std::optional<TokenId>> target = target_;
+  make_row_queries(batch_, requests, row_queries_);
+  size_t row = 0;
   for (size_t i = 0; i < verdicts.size(); ++i) {
     const Segment& segment = batch_.segments[i];
     State& state = find(segment.state);
     const auto n_logit_rows = static_cast<size_t>(segment.n_logit_rows());
     state.truncate_min = segment.position + segment.n_certain;
-    const auto drafts =
-        std::span<const TokenId>(state.tokens).subspan(static_cast<size_t>(state.truncate_min));
-    verdicts[i] =
-        segment.wants_next ? accept_greedy(drafts, target.first(n_logit_rows)) : Verdict{};
+    verdicts[i] = {};
+    if (segment.wants_next) {
+      fill_logits(std::span(logit_rows_).subspan(row, n_logit_rows));
+      verdicts[i] = slip::accept(sampler_, segment_logits_, row_queries_[row], row_choices_);
+    }
     state.n_committed = state.truncate_min + verdicts[i].n_accepted;
-    target = target.subspan(n_logit_rows);
+    row += n_logit_rows;
   }
 }
 
@@ -205,20 +209,29 @@ void ScriptedRunner::truncate(StateId state, int32_t n_tokens) {
 
 // Fills request.out and returns the row behind its last token.
 ScriptedRunner::LogitRow ScriptedRunner::draft_row(const State& state,
-                                                   const DraftRequest& request) const {
+                                                   const DraftRequest& request) {
   LogitRow row{.position = state.n_committed,
                .hash = state.hashes[static_cast<size_t>(state.n_committed)]};
   TokenId token = request.pending;
-  for (TokenId& out : request.out) {
+  for (size_t step = 0; step < request.out.size(); ++step) {
     row.hash = extend(row.hash, token);
     row.is_off =
         options_.draft_fails_every > 0 && (row.position + 1) % options_.draft_fails_every == 0;
-    const std::optional<TokenId> guess = choice(row);
-    token = out = guess.value_or(TokenId{});
+    token = request.out[step] = draw_draft(request, step, row);
     ++row.position;
   }
   --row.position;
   return row;
+}
+
+TokenId ScriptedRunner::draw_draft(const DraftRequest& request, size_t step, const LogitRow& row) {
+  fill_logits(row, row_logits_);
+  const RowQuery query{.maybe_sampling = request.maybe_sampling,
+                       .position = row.position + 1,
+                       .n_before = static_cast<int32_t>(step),
+                       .drafts = request.out.first(step)};
+  DraftLaw* maybe_law = request.laws.empty() ? nullptr : &request.laws[step];
+  return sampler_.draft(row_logits_, query, maybe_law).value_or(TokenId{});
 }
 
 void ScriptedRunner::draft(std::span<const DraftRequest> requests) {
@@ -305,6 +318,13 @@ void ScriptedRunner::fill_logits(const LogitRow& row, std::span<float> logits) c
     const float unit = static_cast<float>(mix(row.hash + i) >> 40) * 0x1p-24f;
     logits[(i + row.is_off) % logits.size()] = 8.0f * unit - 4.0f;
   }
+}
+
+void ScriptedRunner::fill_logits(std::span<const LogitRow> rows) {
+  const auto vocab_size = static_cast<size_t>(options_.vocab_size);
+  segment_logits_.resize(rows.size() * vocab_size);
+  for (size_t i = 0; i < rows.size(); ++i)
+    fill_logits(rows[i], std::span(segment_logits_).subspan(i * vocab_size, vocab_size));
 }
 
 std::optional<TokenId> ScriptedRunner::choice(const LogitRow& row) const {

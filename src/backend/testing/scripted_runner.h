@@ -50,7 +50,7 @@ class ScriptedRunner : public Runner {
   std::optional<StateId> fork(StateId state) override;
   bool reserve(StateId state, int32_t n_tokens) override;
   void forward(const Batch& batch) override;
-  void accept(std::span<Verdict> verdicts) override;
+  void accept(std::span<const AcceptRequest> requests, std::span<Verdict> verdicts) override;
   void truncate(StateId state, int32_t n_tokens) override;
   void draft(std::span<const DraftRequest> requests) override;
   std::vector<std::byte> save(StateId state) override;
@@ -90,8 +90,10 @@ class ScriptedRunner : public Runner {
   const State& find(StateId state) const;
   State* add_state(const StateOptions& options, int32_t n_tokens);
   void run_segment(const Segment& segment, std::span<const TokenId> tokens);
-  LogitRow draft_row(const State& state, const DraftRequest& request) const;
+  LogitRow draft_row(const State& state, const DraftRequest& request);
+  TokenId draw_draft(const DraftRequest& request, size_t step, const LogitRow& row);
   void fill_logits(const LogitRow& row, std::span<float> logits) const;
+  void fill_logits(std::span<const LogitRow> rows);  // into segment_logits_
   std::optional<TokenId> choice(const LogitRow& row) const;
 
   ScriptedOptions options_;
@@ -104,7 +106,10 @@ class ScriptedRunner : public Runner {
   bool is_accept_due_ = false;        // a forward has run and nobody has asked for its verdicts
   std::vector<LogitRow> logit_rows_;  // of the last forward
   std::vector<LogitRow> draft_rows_;  // of the last draft run, one a request
-  std::vector<std::optional<TokenId>> target_;
+  std::vector<RowQuery> row_queries_;
+  std::vector<RowChoice> row_choices_;
+  std::vector<float> segment_logits_;
+  RowSampler sampler_;
   mutable std::vector<float> row_logits_;  // [vocab_size], scratch of choice()
 };
 

@@ -38,7 +38,7 @@ Batch one_segment(StateId state, int32_t position, std::vector<TokenId> tokens, 
 Verdict run(ScriptedRunner& runner, const Batch& batch) {
   Verdict verdict;
   runner.forward(batch);
-  runner.accept({&verdict, 1});
+  runner.accept({}, {&verdict, 1});
   return verdict;
 }
 
@@ -200,7 +200,7 @@ TEST(ScriptedRunnerDeathTest, AbortsOnMisuse) {
   const StateId state = open_state(runner);
   const StateId plain = runner.open({}).value();
   Verdict verdict;
-  EXPECT_DEATH(runner.accept({&verdict, 1}), "is_accept_due_");
+  EXPECT_DEATH(runner.accept({}, {&verdict, 1}), "is_accept_due_");
   EXPECT_DEATH(runner.forward(one_segment(state, 1, ids({4}), 1)), "position == state.n_committed");
   EXPECT_DEATH(runner.forward(one_segment(plain, 0, ids({4}), 1)), "n_blocks");
   EXPECT_DEATH(runner.truncate(state, 0), "truncate_min");
@@ -213,8 +213,8 @@ TEST(ScriptedRunnerDeathTest, AbortsOnMisuse) {
   EXPECT_DEATH(runner.close(state), "is_accept_due_");
   EXPECT_DEATH(runner.save(state), "is_accept_due_");
   EXPECT_DEATH(runner.truncate(state, 2), "is_accept_due_");
-  EXPECT_DEATH(runner.accept({}), "segments.size");
-  runner.accept({&verdict, 1});
+  EXPECT_DEATH(runner.accept({}, {}), "segments.size");
+  runner.accept({}, {&verdict, 1});
   EXPECT_DEATH(runner.truncate(state, 1), "n_tokens >= s.truncate_min");
   EXPECT_DEATH(runner.truncate(plain, 0), "truncate_min");
   runner.save(state);
