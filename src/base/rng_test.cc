@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +89,46 @@ TEST(Normal, IsUncorrelatedWithTheUniformOfTheSamePlace) {
   }
   // |normal| has mean square 1, the centred uniform variance 1/12.
   EXPECT_LT(std::abs(sum) / kDraws, 4 * std::sqrt(1.0 / 12 / kDraws));
+}
+
+TEST(FineUniform, IsAMultipleOfTwoToTheMinus53BelowOne) {
+  for (uint64_t position = 0; position < kDraws; ++position) {
+    const double x = fine_uniform(kSeed, position, Draw::kTest);
+    ASSERT_GE(x, 0.0);
+    ASSERT_LT(x, 1.0);
+    ASSERT_EQ(std::ldexp(x, 53), std::floor(std::ldexp(x, 53)));
+  }
+}
+
+TEST(DerivedSeed, DiffersWithEveryInput) {
+  const std::set<uint64_t> seeds = {
+      derived_seed(1, 1, Draw::kTest), derived_seed(2, 1, Draw::kTest),
+      derived_seed(1, 2, Draw::kTest), derived_seed(1, 1, Draw::kWeight)};
+  EXPECT_EQ(seeds.size(), 4u);
+}
+
+TEST(ExponentialNoise, IsTheSameInAnyOrderOfAsking) {
+  ExponentialNoise forward(kSeed, 3, Draw::kTest);
+  std::vector<double> values;
+  for (uint32_t i = 0; i < 10; ++i) values.push_back(forward(i));
+  ExponentialNoise backward(kSeed, 3, Draw::kTest);
+  for (uint32_t i = 10; i-- > 0;) EXPECT_EQ(backward(i), values[i]) << i;
+}
+
+TEST(ExponentialNoise, HasTheMomentsOfTheExponential) {
+  double sum = 0;
+  double sum2 = 0;
+  ExponentialNoise noise(kSeed, 1, Draw::kTest);
+  for (uint32_t i = 0; i < kDraws; ++i) {
+    const double x = noise(i);
+    ASSERT_GT(x, 0.0);
+    sum += x;
+    sum2 += x * x;
+  }
+  const auto n = static_cast<double>(kDraws);
+  // Four standard errors: 1 and sqrt(20) over sqrt(n).
+  EXPECT_NEAR(sum / n, 1.0, 4 * std::sqrt(1 / n));
+  EXPECT_NEAR(sum2 / n, 2.0, 4 * std::sqrt(20 / n));
 }
 
 }  // namespace

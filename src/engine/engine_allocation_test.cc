@@ -11,9 +11,13 @@ namespace {
 
 TEST(Engine, SteadyStepsAllocateNothing) {
   EngineFixture fixture({.source = {.n_tokens = 6, .wrong_every = 5}});
+  const SamplingParams drawn{.shape = {.temperature = 1, .top_p = 0.9f},
+                             .penalties = {.presence = 0.1f}};
   for (int32_t i = 0; i < 3; ++i) {
-    fixture.engine.submit(
-        {.prompt = make_prompt(20 + 9 * i, i), .max_tokens = 900, .stop_ids = {}, .seed = 0});
+    GenerateRequest request{.prompt = make_prompt(20 + 9 * i, i), .max_tokens = 900};
+    if (i > 0) request.sampling = drawn;
+    if (i > 1) request.coupling = Coupling::kRejection;
+    fixture.engine.submit(std::move(request));
   }
   for (int n = 0; n < 10; ++n) fixture.engine.step();
   const int64_t before = test::n_allocations;
