@@ -15,7 +15,7 @@ enum class ErrorCode {
   kUnsupportedModel,    // a sound model that this program cannot run
   kInsufficientMemory,  // the plan has no room for this request
   kDevice,              // the device failed
-  kOutputFailed,        // stdout cannot be written
+  kOutputFailed,        // stdout or a file cannot be written
   kNonFiniteLogits,     // the model produced no usable distribution
 };
 

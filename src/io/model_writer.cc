@@ -1,15 +1,14 @@
 #include "io/model_writer.h"
 
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/error.h"
 #include "io/model_file.h"
+#include "io/output_file.h"
 
 namespace slip {
 
@@ -86,13 +85,8 @@ void ModelWriter::commit() {
     for (const TensorSpec& tensor : shards_[i])
       index["weight_map"][tensor.name] = shard_path(i).filename().string();
   }
-  std::ofstream stream(folder_ / kIndexFile, std::ios::binary);
-  stream << index.dump(2) << '\n';
-  stream.close();
-  if (!stream) {
-    throw Error(ErrorCode::kInvalidArgument,
-                (folder_ / kIndexFile).string() + ": cannot be written to its end");
-  }
+  const std::filesystem::path path = folder_ / kIndexFile;
+  write_text_file(path, path.string(), index.dump(2) + "\n");
 }
 
 }  // namespace slip

@@ -6,12 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/expect_error.h"
 #include "io/model_file.h"
+#include "io/testing/file_size_limit.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {
 namespace {
 
+using test::fails_with;
 using test::TemporaryFolder;
 
 TensorSpec bytes_of(std::string name, int64_t n) { return {std::move(name), DType::kU8, {n}}; }
@@ -70,6 +73,17 @@ TEST(ModelWriter, WritesOneFileWithoutAnIndexWhereEverythingFits) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "model.safetensors"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "model.safetensors.index.json"));
   EXPECT_EQ(ModelFile::open(folder.path()).tensors().size(), 2u);
+}
+
+TEST(ModelWriter, SaysWhyTheIndexCannotBeWritten) {
+  const TemporaryFolder folder;
+  const std::string name(2000, 'x');
+  const test::FileSizeLimit limit(5'000);  // each shard has the long name once, the index all
+  EXPECT_TRUE(
+      fails_with(ErrorCode::kOutputFailed, "index.json: cannot be written to its end: File", [&] {
+        write_folder(
+            folder, {bytes_of("a" + name, 8), bytes_of("b" + name, 8), bytes_of("c" + name, 8)}, 8);
+      }));
 }
 
 TEST(ModelWriter, WritesTensorsWithoutElementsBehindAFullShard) {

@@ -48,9 +48,9 @@ struct TensorSpec {
 std::filesystem::path resolve_output(const std::filesystem::path& path);
 
 // Writes `tensors` in the order given, into a file beside `path` that then takes its place.
-// Throws Error{kInvalidArgument} with the path when the file cannot be written, or with the name
-// that occurs twice, is not UTF-8 or is "__metadata__"; a partial file is removed and an older file
-// at `path` stays.
+// Throws Error{kInvalidArgument} with the path when no file can be there, or with the name that
+// occurs twice, is not UTF-8 or is "__metadata__"; Error{kOutputFailed} with the system's reason
+// when the disk is full. A partial file is removed and an older file at `path` stays.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
 
 // The same for tensors whose bytes come piece by piece: memory does not depend on their size.
@@ -62,11 +62,11 @@ class SafetensorsWriter {
   SafetensorsWriter(SafetensorsWriter&&) noexcept;
   SafetensorsWriter& operator=(SafetensorsWriter&&) noexcept;
 
-  // The next bytes of the tensors, in their order and without gaps. Throws
-  // Error{kInvalidArgument} when the disk is full.
+  // The next bytes of the tensors, in their order and without gaps. Throws Error{kOutputFailed}
+  // when the disk is full.
   void write(std::span<const std::byte> bytes);
 
-  // After the last byte: the file takes its place.
+  // After the last byte: the file takes its place. Throws Error{kOutputFailed} where it cannot.
   void commit();
 
  private:

@@ -1,5 +1,4 @@
 // Writing safetensors; the reading half is safetensors.cc.
-#include <fstream>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "io/json_file.h"
+#include "io/output_file.h"
 #include "io/safetensors.h"
 
 namespace slip {
@@ -70,10 +70,8 @@ class SafetensorsWriter::NewFile {
  public:
   explicit NewFile(const std::filesystem::path& path)
       : path_(resolve_output(path)),
-        partial_path_(path_.string() + ".partial-" + std::to_string(getpid())) {
-    stream_.open(partial_path_, std::ios::binary | std::ios::trunc);
-    if (!stream_) refuse(path_, "cannot be created");
-  }
+        partial_path_(path_.string() + ".partial-" + std::to_string(getpid())),
+        file_(partial_path_, path_.string()) {}
   ~NewFile() {
     std::error_code ignored;
     std::filesystem::remove(partial_path_, ignored);
@@ -81,23 +79,22 @@ class SafetensorsWriter::NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  void write(const void* data, size_t n_bytes) {
-    stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(n_bytes));
-    if (!stream_) refuse(path_, "cannot be written to its end");
-  }
+  void write(std::span<const std::byte> bytes) { file_.write(bytes); }
 
   void commit() {
-    stream_.close();
-    if (!stream_) refuse(path_, "cannot be written to its end");
+    file_.close();
     std::error_code error;
     std::filesystem::rename(partial_path_, path_, error);
-    if (error) refuse(path_, "cannot be replaced: " + error.message());
+    if (error) {
+      throw Error(ErrorCode::kOutputFailed,
+                  path_.string() + ": cannot be replaced: " + error.message());
+    }
   }
 
  private:
   std::filesystem::path path_;
   std::filesystem::path partial_path_;
-  std::ofstream stream_;
+  OutputFile file_;
 };
 
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
@@ -107,8 +104,8 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
   const uint64_t n_header = header.size();
   for (const TensorSpec& tensor : tensors) n_left_ += tensor.n_bytes();
   file_ = std::make_unique<NewFile>(path);
-  file_->write(&n_header, sizeof(n_header));
-  file_->write(header.data(), header.size());
+  file_->write(std::as_bytes(std::span(&n_header, 1)));
+  file_->write(std::as_bytes(std::span(header)));
 }
 
 SafetensorsWriter::~SafetensorsWriter() = default;
@@ -118,7 +115,7 @@ SafetensorsWriter& SafetensorsWriter::operator=(SafetensorsWriter&&) noexcept = 
 void SafetensorsWriter::write(std::span<const std::byte> bytes) {
   SLIP_CHECK(bytes.size() <= n_left_);
   n_left_ -= bytes.size();
-  file_->write(bytes.data(), bytes.size());
+  file_->write(bytes);
 }
 
 void SafetensorsWriter::commit() {

@@ -1,21 +1,21 @@
 #include <algorithm>
-#include <csignal>
 #include <iterator>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
+#include "io/testing/file_size_limit.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {
 namespace {
 
 using test::fails_with;
+using test::FileSizeLimit;
 using test::TemporaryFolder;
 
 std::vector<std::byte> counted_bytes(size_t n) {
@@ -136,33 +136,16 @@ TEST(ResolveOutput, TakesAPlainNameForTheCurrentFolder) {
   EXPECT_EQ(resolve_output("no-such-file"), std::filesystem::current_path() / "no-such-file");
 }
 
-// No file of this process may grow beyond `n_bytes` while the object lives: a full disk in small.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t n_bytes) : handler_before_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &limit_before_);
-    const rlimit limit = {n_bytes, limit_before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &limit_before_);
-    std::signal(SIGXFSZ, handler_before_);
-  }
-
- private:
-  rlimit limit_before_ = {};
-  void (*handler_before_)(int);
-};
-
 TEST(WriteSafetensors, KeepsTheOlderFileWhenTheDiskIsFull) {
   const TemporaryFolder folder;
   const auto path = folder.write("t", "older");
   const auto bytes = counted_bytes(100'000);
   {
     const FileSizeLimit limit(50'000);
-    EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "cannot be written to its end", [&] {
-      write_safetensors(path, std::vector{tensor_of("a", DType::kU8, {100'000}, bytes)});
-    }));
+    EXPECT_TRUE(
+        fails_with(ErrorCode::kOutputFailed, "cannot be written to its end: File too large", [&] {
+          write_safetensors(path, std::vector{tensor_of("a", DType::kU8, {100'000}, bytes)});
+        }));
   }
   EXPECT_EQ(read_text_file(path), "older");
   EXPECT_EQ(n_files(folder), 1u);
@@ -200,7 +183,7 @@ TEST(SafetensorsWriter, SaysAtOnceThatTheDiskIsFull) {
   const FileSizeLimit limit(50'000);
   const std::vector<TensorSpec> specs = {{"a", DType::kU8, {1'000'000}}};
   SafetensorsWriter writer(folder.path() / "t", specs);
-  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "cannot be written to its end",
+  EXPECT_TRUE(fails_with(ErrorCode::kOutputFailed, "cannot be written to its end: File too large",
                          [&] { writer.write(counted_bytes(900'000)); }));
 }
 
