@@ -4,16 +4,15 @@
 
 #include <unistd.h>
 
-#include "base/error.h"
 #include "io/regular_file.h"
 
 namespace slip {
 
-std::string read_text_file(const std::filesystem::path& path) {
-  const RegularFile file(path);
+std::string read_text_file(const std::filesystem::path& path, ErrorCode if_unfit) {
+  const RegularFile file(path, if_unfit);
   if (file.n_bytes() > kJsonFileBytesMax) {
-    refuse_file(path.string(), std::to_string(file.n_bytes()) + " bytes, wanted at most " +
-                                   std::to_string(kJsonFileBytesMax));
+    throw Error(if_unfit, path.string() + ": " + std::to_string(file.n_bytes()) +
+                              " bytes, wanted at most " + std::to_string(kJsonFileBytesMax));
   }
   std::string text(file.n_bytes(), '\0');
   size_t n_read = 0;

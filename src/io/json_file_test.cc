@@ -40,5 +40,23 @@ TEST(ReadTextFile, RefusesAFileAboveTheLimit) {
                          [&] { read_text_file(path); }));
 }
 
+TEST(ReadTextFile, RefusesWhatAUserNamedAsAWrongArgument) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "not a regular file",
+                         [&] { read_text_file(folder.path(), ErrorCode::kInvalidArgument); }));
+  const auto path = folder.write("huge", "");
+  std::filesystem::resize_file(path, kJsonFileBytesMax + 1);
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "268435457 bytes",
+                         [&] { read_text_file(path, ErrorCode::kInvalidArgument); }));
+}
+
+TEST(ReadTextFile, SaysWhereALinkLeads) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("gone", folder.path() / "link");
+  EXPECT_TRUE(fails_with(ErrorCode::kNotFound,
+                         "link: cannot be opened: a link to \"gone\", which is not there",
+                         [&] { read_text_file(folder.path() / "link"); }));
+}
+
 }  // namespace
 }  // namespace slip

@@ -45,9 +45,10 @@ WeightMap read_index(const fs::path& path) {
   return shard_of;
 }
 
+// A link that leads nowhere counts: opening it says so.
 fs::path existing_file(const fs::path& path) {
   std::error_code ignored;
-  return fs::exists(path, ignored) ? path : fs::path();
+  return fs::exists(fs::symlink_status(path, ignored)) ? path : fs::path();
 }
 
 }  // namespace

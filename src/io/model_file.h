@@ -29,7 +29,8 @@ class ModelFile {
   const TensorMap& tensors() const { return tensors_; }  // views stay valid while this object lives
   size_t n_bytes() const;                                // of all tensors
 
-  // The other files of the folder; empty paths where there is none.
+  // The other files of the folder; empty paths where there is none. A link that leads nowhere is
+  // a file that cannot be opened.
   std::filesystem::path tokenizer_json() const;
   std::filesystem::path tokenizer_config() const;
   std::filesystem::path chat_template() const;  // chat_template.jinja

@@ -120,6 +120,20 @@ TEST(ModelFile, NamesTheFileThatIsMissing) {
   }
 }
 
+// A snapshot of the Hugging Face cache whose blobs are gone.
+TEST(ModelFile, NamesALinkThatLeadsNowhere) {
+  const TemporaryFolder folder;
+  folder.write("config.json", "{}");
+  std::filesystem::create_symlink("../../blobs/0123", folder.path() / "model.safetensors");
+  std::filesystem::create_symlink("../../blobs/4567", folder.path() / "tokenizer.json");
+  EXPECT_TRUE(fails_with(ErrorCode::kNotFound,
+                         "model.safetensors: cannot be opened: a link to \"../../blobs/0123\"",
+                         [&] { ModelFile::open(folder.path()); }));
+  std::filesystem::remove(folder.path() / "model.safetensors");
+  write_shard(folder, "model.safetensors", {"a"});
+  EXPECT_EQ(ModelFile::open(folder.path()).tokenizer_json(), folder.path() / "tokenizer.json");
+}
+
 TEST(ModelFile, SaysThatAFolderIsNotThere) {
   EXPECT_TRUE(fails_with(ErrorCode::kNotFound, "/no/such/model",
                          [] { ModelFile::open("/no/such/model"); }));

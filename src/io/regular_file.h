@@ -5,13 +5,17 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "base/error.h"
+
 namespace slip {
 
 class RegularFile {
  public:
-  // Throws Error{kNotFound} (not there, not readable) or Error{kCorruptFile} (not a regular file)
-  // with the path.
-  explicit RegularFile(const std::filesystem::path& path);
+  // Throws Error{kNotFound} (not there, a link to nothing, not readable) with the path, and what
+  // is there but no regular file with the path and the code given: it is a fault of the model or,
+  // where a user named it, a wrong argument.
+  explicit RegularFile(const std::filesystem::path& path,
+                       ErrorCode if_it_is_none = ErrorCode::kCorruptFile);
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;
   RegularFile& operator=(const RegularFile&) = delete;
