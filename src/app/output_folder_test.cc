@@ -6,6 +6,7 @@
 
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
+#include "io/testing/file_size_limit.h"
 #include "io/testing/temporary_folder.h"
 
 namespace slip {
@@ -36,26 +37,106 @@ TEST(OutputFolder, LeavesNothingWithoutCommit) {
   EXPECT_EQ(n_entries(home.path()), 0);
 }
 
-TEST(OutputFolder, TakesThePlaceOfAnEmptyFolder) {
+TEST(OutputFolder, WritesIntoAnEmptyFolderThatKeepsItsModeAndItself) {
   const TemporaryFolder home;
   const fs::path path = home.path() / "out";
   fs::create_directory(path);
-  OutputFolder folder(path.string() + "/");
+  fs::permissions(path, fs::perms::owner_all | fs::perms::group_write);
+  const TemporaryFolder link_home;
+  fs::create_directory_symlink(path, link_home.path() / "link");
+  OutputFolder folder(link_home.path() / "link/");
   folder.write("a", "text");
+  EXPECT_EQ(n_entries(home.path()), 1);
+  EXPECT_FALSE(fs::exists(path / "a"));
   folder.commit();
   EXPECT_EQ(read_text_file(path / "a"), "text");
+  EXPECT_EQ(n_entries(path), 1);
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all | fs::perms::group_write);
+}
+
+TEST(OutputFolder, TakesTheCurrentFolder) {
+  const TemporaryFolder home;
+  const fs::path before = fs::current_path();
+  fs::current_path(home.path());
+  OutputFolder folder(".");
+  folder.write("a", "text");
+  folder.commit();
+  fs::current_path(before);
+  EXPECT_EQ(read_text_file(home.path() / "a"), "text");
+}
+
+TEST(OutputFolder, LeavesAnEmptyFolderEmptyWithoutCommit) {
+  const TemporaryFolder home;
+  { OutputFolder(home.path()).write("a", "text"); }
+  EXPECT_EQ(n_entries(home.path()), 0);
+}
+
+TEST(OutputFolder, SaysWhatCameIntoAnEmptyFolderMeanwhile) {
+  const TemporaryFolder home;
+  {
+    OutputFolder folder(home.path());
+    folder.write("config.json", "ours");
+    home.write("config.json", "theirs");
+    EXPECT_TRUE(fails_with(ErrorCode::kOutputFailed,
+                           home.path().filename().string() +
+                               ": cannot be put in place: \"config.json\" has come into it",
+                           [&] { folder.commit(); }));
+  }
+  EXPECT_EQ(read_text_file(home.path() / "config.json"), "theirs");
+  EXPECT_EQ(n_entries(home.path()), 1);
+}
+
+TEST(OutputFolder, SaysThatItsPlaceIsTakenMeanwhile) {
+  const TemporaryFolder home;
+  {
+    OutputFolder folder(home.path() / "out");
+    fs::create_directory(home.path() / "out");
+    home.write("out/a", "theirs");
+    EXPECT_TRUE(fails_with(ErrorCode::kOutputFailed,
+                           "out: cannot be put in place: Directory not empty",
+                           [&] { folder.commit(); }));
+  }
+  EXPECT_EQ(read_text_file(home.path() / "out/a"), "theirs");
+  EXPECT_EQ(n_entries(home.path()), 1);
+}
+
+TEST(OutputFolder, SaysThatTheDiskIsFull) {
+  const TemporaryFolder home;
+  const OutputFolder folder(home.path() / "out");
+  const test::FileSizeLimit limit(10);
+  EXPECT_TRUE(fails_with(ErrorCode::kOutputFailed,
+                         "out/a: cannot be written to its end: File too large",
+                         [&] { folder.write("a", "more than ten bytes"); }));
 }
 
 TEST(OutputFolder, RefusesAFolderThatHoldsSomething) {
   const TemporaryFolder home;
   home.write("a", "");
-  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "wanted an empty folder or none",
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument,
+                         "found \"a\" in it, wanted an empty folder or none",
                          [&] { OutputFolder folder(home.path()); }));
 }
 
 TEST(OutputFolder, RefusesWhatIsNoFolder) {
   EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "/dev/full",
                          [] { OutputFolder folder("/dev/full"); }));
+}
+
+TEST(OutputFolder, RefusesALinkToNothing) {
+  const TemporaryFolder home;
+  fs::create_symlink("gone", home.path() / "out");
+  for (const char* name : {"out", "out/"}) {
+    EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "a link to nothing", [&] {
+      OutputFolder folder(home.path() / name);
+    })) << name;
+  }
+}
+
+TEST(OutputFolder, RefusesAPathBelowAFile) {
+  const TemporaryFolder home;
+  home.write("file", "");
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "Not a directory",
+                         [&] { OutputFolder folder(home.path() / "file/out"); }));
 }
 
 TEST(OutputFolder, RefusesAParentThatIsNotThere) {
