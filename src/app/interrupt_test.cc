@@ -19,6 +19,28 @@ TEST(InterruptDeathTest, TheFirstSignalRaisesTheFlag) {
       testing::ExitedWithCode(7), "");
 }
 
+TEST(InterruptDeathTest, AClosedTerminalRaisesTheFlag) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_DFL);
+        catch_interrupts();
+        std::raise(SIGHUP);
+        std::exit(is_interrupted() ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(InterruptDeathTest, AClosedTerminalIsIgnoredUnderNohup) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);
+        catch_interrupts();
+        std::raise(SIGHUP);
+        std::exit(is_interrupted() ? 8 : 7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
 TEST(InterruptDeathTest, TheSecondSignalEndsTheProgram) {
   EXPECT_EXIT(
       {
