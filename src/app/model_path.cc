@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -64,8 +65,26 @@ std::string read_commit(const fs::path& path) {
 }
 
 [[noreturn]] void refuse(const std::string& model, const std::string& looked_at) {
-  throw Error(ErrorCode::kNotFound,
-              "--model: found no model " + quote(model) + ", looked at " + looked_at);
+  throw Error(ErrorCode::kNotFound, "found no model " + quote(model) + ", looked at " + looked_at);
+}
+
+// What to say of the snapshots in `folder` where none of them was meant; "" where there is none.
+std::string describe_snapshots(const fs::path& folder, const HubName& hub) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> commits;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    if (is_folder(it->path())) commits.push_back(it->path().filename().string());
+  }
+  if (commits.empty()) return "";
+  std::ranges::sort(commits);
+  std::string list;
+  for (size_t i = 0; i < std::min(commits.size(), kShown); ++i)
+    list += (list.empty() ? "" : ", ") + commits[i];
+  if (commits.size() > kShown) list += ", ...";
+  return "; the cache has snapshots of it: " + list + "; one is named as " + hub.organisation +
+         "/" + hub.name + "@" + commits.front();
 }
 
 }  // namespace
@@ -93,7 +112,8 @@ fs::path find_model(const std::string& model, const Environment& environment) {
   const bool has_ref = fs::is_regular_file(ref, ignored);
   fs::path snapshot = entry / "snapshots" / (has_ref ? read_commit(ref) : hub->revision);
   if (is_folder(snapshot)) return snapshot;
-  refuse(model, folder + ", " + ref.string() + " and " + snapshot.string());
+  refuse(model, folder + ", " + ref.string() + " and " + snapshot.string() +
+                    describe_snapshots(entry / "snapshots", *hub));
 }
 
 }  // namespace slip

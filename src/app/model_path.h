@@ -16,7 +16,8 @@ std::optional<std::filesystem::path> hub_cache(const Environment& environment);
 
 // A folder of that name wins; otherwise `model` may be "org/name" or "org/name@revision" of the
 // cache, a revision being a branch, a tag or a commit, "main" where none is given.
-// Throws Error{kNotFound} naming every place that was looked at, Error{kCorruptFile} for a cache
+// Throws Error{kNotFound} naming every place that was looked at and the snapshots that would have
+// done, Error{kCorruptFile} for a cache
 // entry that names no commit.
 std::filesystem::path find_model(const std::string& model, const Environment& environment);
 

@@ -85,6 +85,26 @@ TEST_F(FindModel, NamesTheSnapshotThatABranchPromises) {
   EXPECT_TRUE(is_not_found("org/name", snapshot("gone").string()));
 }
 
+TEST_F(FindModel, NamesTheSnapshotsWhereNoBranchDoes) {
+  fs::remove(entry() / "refs/main");
+  EXPECT_TRUE(is_not_found("org/name",
+                           "the cache has snapshots of it: abc, def; one is named as "
+                           "org/name@abc"));
+  for (const char* commit : {"a", "b"}) fs::create_directories(snapshot(commit));
+  EXPECT_TRUE(is_not_found("org/name", "snapshots of it: a, abc, b, ...; one is"));
+}
+
+// --against is looked for, too.
+TEST_F(FindModel, NamesNoFlag) {
+  try {
+    find("org/other");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("found no model \"org/other\""))
+        << error.what();
+  }
+}
+
 TEST_F(FindModel, LooksForNothingButAFolderWhereTheNameIsNoModels) {
   for (const char* model : {"name", "a/b/c", "/org/name", "../name", "org/..", "org/na me",
                             "org/name@../../..", "org/name@", "org/name@/x"}) {
