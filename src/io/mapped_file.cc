@@ -19,8 +19,10 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   void* const pages =
       mmap(nullptr, file.n_bytes(), PROT_READ, MAP_SHARED, file.descriptor(), /*offset=*/0);
   if (pages == MAP_FAILED) {
-    throw Error(ErrorCode::kCorruptFile,
-                path.string() + ": cannot be mapped: " + std::generic_category().message(errno));
+    const int reason = errno;
+    throw Error(reason == ENOMEM ? ErrorCode::kInsufficientMemory : ErrorCode::kCorruptFile,
+                path.string() + ": its " + std::to_string(file.n_bytes()) +
+                    " bytes cannot be mapped: " + std::generic_category().message(reason));
   }
   bytes_ = {static_cast<const std::byte*>(pages), file.n_bytes()};
 }

@@ -11,8 +11,8 @@ namespace slip {
 
 class MappedFile {
  public:
-  // Throws Error{kNotFound} or Error{kCorruptFile} (not a regular file) with the path. An empty
-  // file is fine.
+  // Throws Error{kNotFound}, Error{kCorruptFile} (not a regular file) or Error{kInsufficientMemory}
+  // (no address space for it) with the path. An empty file is fine.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
