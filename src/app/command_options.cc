@@ -156,15 +156,22 @@ void add_convert_options(CLI::App& command, ConvertOptions& options) {
                   "Least share of equal top tokens; default 0.8 for 4 bits, 0.95 for 8")
       ->check(number(0, 1));
   command
-      .add_option("--eval-file", options.eval_file, "Text to measure on; default: a built-in one")
+      .add_option("--eval-file", options.eval_file,
+                  "Text to measure on; -: standard input; default: a built-in one")
       ->check(require_path);
   command.add_flag("--force", options.is_forced, "Keep the result whatever the measurement says");
+  command.footer(
+      "A convert that is killed leaves a folder whose name ends in .partial-PID, in or beside "
+      "--out; "
+      "it may be deleted.");
   add_device_options(command, options.model);
 }
 
 void add_eval_options(CLI::App& command, EvalOptions& options) {
   command.add_option("--model", options.model.model, kModelHelp)->required()->check(require_path);
-  command.add_option("--file", options.file, "Text to predict")->required()->check(require_path);
+  command.add_option("--file", options.file, "Text to predict; -: standard input")
+      ->required()
+      ->check(require_path);
   command.add_option("--against", options.against, "Model to compare with, of the same vocabulary")
       ->check(require_path);
   command

@@ -16,7 +16,8 @@
 #include "app/convert_tensors.h"
 #include "app/eval_text.h"
 #include "app/evaluation.h"
-#include "app/interrupt.h"
+#include "app/input_text.h"
+#include "app/memory_purpose.h"
 #include "app/model_session.h"
 #include "app/output_folder.h"
 #include "app/standard_output.h"
@@ -76,31 +77,28 @@ size_t sum_of_bytes(const std::vector<TensorSpec>& specs) {
   return sum;
 }
 
-// False when the user interrupts.
-bool write_model(const ModelFile& source, const ConvertOptions& options, const OutputFolder& out) {
-  const ConvertRules rules{
-      .bits = options.bits, .group_size = options.group_size, .overrides = options.overrides};
-  const LoadedModel model = load_model(source);
-  const ConvertPlan plan = plan_conversion(source, model, rules);
+ConvertRules rules_of(const ConvertOptions& options) {
+  return {.bits = options.bits, .group_size = options.group_size, .overrides = options.overrides};
+}
+
+std::vector<TensorSpec> specs_of(const ConvertPlan& plan) {
   std::vector<TensorSpec> specs;
   for (const ConvertedTensor& tensor : plan.tensors) {
     for (TensorSpec& spec : specs_of(tensor)) specs.push_back(std::move(spec));
   }
+  return specs;
+}
+
+// False when the user interrupts.
+bool write_model(const ModelFile& source, const ConvertPlan& plan, const ConvertOptions& options,
+                 const OutputFolder& out) {
   ThreadPool pool(options.model.n_threads > 0 ? options.model.n_threads : usable_cores());
-  ModelWriter writer(out.path(), specs, kShardBytesMax);
+  ModelWriter writer(out.path(), specs_of(plan), kShardBytesMax);
   if (!write_tensors(plan, writer, pool)) return false;
-  out.write("config.json",
-            make_config(read_ordered_config(source.folder()), plan, rules).dump(2) + "\n");
+  out.write(
+      "config.json",
+      make_config(read_ordered_config(source.folder()), plan, rules_of(options)).dump(2) + "\n");
   copy_companions(source.folder(), out);
-  std::printf("%d matrices in affine codes, %d kept as they are, %zu other tensors; %s -> %s\n",
-              plan.n_quantised, plan.n_kept_matrices,
-              plan.tensors.size() - static_cast<size_t>(plan.n_quantised + plan.n_kept_matrices),
-              format_bytes(static_cast<int64_t>(source.n_bytes())).c_str(),
-              format_bytes(static_cast<int64_t>(sum_of_bytes(specs))).c_str());
-  if (!plan.dropped.empty()) {
-    std::printf("%zu tensors that the text model does not use were left out\n",
-                plan.dropped.size());
-  }
   return true;
 }
 
@@ -109,20 +107,25 @@ EvalText read_text_to_judge_by(const ModelFile& source, const Tokenizer& tokeniz
   const ModelConfig config = read_config(source);
   if (options.eval_file.empty())
     return read_eval_text(builtin_text(), "the built-in text", tokenizer, config, {});
-  return read_eval_text(read_text_file(options.eval_file), options.eval_file, tokenizer, config,
-                        {});
+  return read_eval_text(read_input_text(options.eval_file), input_name(options.eval_file),
+                        tokenizer, config, {});
 }
 
-// How far the model in `folder` is from `source`. Nothing when the user interrupts.
-std::optional<Evaluation> measure(const ModelFile& source, const fs::path& folder,
-                                  const EvalText& text, const Tokenizer& tokenizer,
-                                  const ConvertOptions& options) {
-  const ModelFile converted = ModelFile::open(folder);
+// As both models are run for the measurement.
+ModelOptions options_for(const EvalText& text, const ConvertOptions& options) {
   ModelOptions model = options.model;
   model.context_tokens = text.window_tokens;
-  const std::unique_ptr<Runner> judged = load_runner(converted, model);
-  const std::unique_ptr<Runner> reference = load_runner(source, model);
-  return evaluate(*judged, reference.get(), text.plan(), tokenizer);
+  return model;
+}
+
+// How far the model in `folder` is from `reference`. Nothing when the user interrupts.
+std::optional<Evaluation> measure(Runner& reference, const fs::path& folder, const EvalText& text,
+                                  const Tokenizer& tokenizer, const ConvertOptions& options) {
+  const ModelFile converted = ModelFile::open(folder);
+  const std::unique_ptr<Runner> judged = with_memory_for("running the result to measure it", [&] {
+    return load_runner(converted, options_for(text, options));
+  });
+  return evaluate(*judged, &reference, text.plan(), tokenizer);
 }
 
 std::string describe(const DivergenceSummary& divergence) {
@@ -150,6 +153,22 @@ void require_small_loss(const DivergenceSummary& divergence, const ConvertOption
   throw Error(ErrorCode::kOutputFailed, options.out + ": " + describe(divergence) + ", " + wanted);
 }
 
+void report(const ModelFile& source, const ConvertPlan& plan, const Evaluation& evaluation,
+            const ConvertOptions& options) {
+  const size_t n_matrices = static_cast<size_t>(plan.n_quantised + plan.n_kept_matrices);
+  std::printf("%s: %d matrices in affine codes, %d kept as they are, %zu other tensors; %s -> %s\n",
+              one_line(options.out).c_str(), plan.n_quantised, plan.n_kept_matrices,
+              plan.tensors.size() - n_matrices,
+              format_bytes(static_cast<int64_t>(source.n_bytes())).c_str(),
+              format_bytes(static_cast<int64_t>(sum_of_bytes(specs_of(plan)))).c_str());
+  if (!plan.dropped.empty()) {
+    std::printf("%zu tensors that the text model does not use were left out\n",
+                plan.dropped.size());
+  }
+  std::printf("%lld tokens: %s\n", static_cast<long long>(evaluation.score.n_tokens),
+              describe(evaluation.divergence).c_str());
+}
+
 }  // namespace
 
 int run_convert(const ConvertOptions& options) {
@@ -159,15 +178,19 @@ int run_convert(const ConvertOptions& options) {
   const Tokenizer tokenizer = load_tokenizer(source);
   const EvalText text = read_text_to_judge_by(source, tokenizer, options);
   OutputFolder out(options.out);
-  if (!write_model(source, options, out)) return kExitInterrupted;
-  flush_stdout();
+  const ConvertPlan plan = plan_conversion(source, load_model(source), rules_of(options));
+  const std::unique_ptr<Runner> reference =
+      with_memory_for("running the source to measure the result by it",
+                      [&] { return load_runner(source, options_for(text, options)); });
+
+  if (!write_model(source, plan, options, out)) return kExitInterrupted;
   const std::optional<Evaluation> evaluation =
-      measure(source, out.path(), text, tokenizer, options);
+      measure(*reference, out.path(), text, tokenizer, options);
   if (!evaluation) return kExitInterrupted;
   require_small_loss(evaluation->divergence, options);
   out.commit();
-  std::printf("%lld tokens: %s\n", static_cast<long long>(evaluation->score.n_tokens),
-              describe(evaluation->divergence).c_str());
+  // A stdout that is closed or full must not cost the work.
+  report(source, plan, *evaluation, options);
   return 0;
 }
 

@@ -11,9 +11,10 @@
 #include "app/commands.h"
 #include "app/eval_text.h"
 #include "app/evaluation.h"
+#include "app/input_text.h"
+#include "app/memory_purpose.h"
 #include "app/model_session.h"
 #include "base/error.h"
-#include "io/json_file.h"
 #include "model/weights.h"
 
 namespace slip {
@@ -43,6 +44,20 @@ std::vector<Reference> references(const EvalOptions& options, int32_t window_tok
     result.back().options.n_threads = n_threads;
   }
   return result;
+}
+
+std::unique_ptr<Runner> load(const ModelFile& file, const ModelOptions& options) {
+  return with_memory_for("running " + file.folder().string() + " in windows of " +
+                             std::to_string(options.context_tokens) + " tokens",
+                         [&] { return load_runner(file, options); });
+}
+
+void require_window(const ModelFile& file, const EvalText& text, const std::string& label) {
+  const int32_t longest = read_config(file).context_tokens_max;
+  if (longest >= text.window_tokens) return;
+  throw Error(ErrorCode::kInvalidArgument, "--window: found " + std::to_string(text.window_tokens) +
+                                               ", wanted at most " + std::to_string(longest) +
+                                               ", the context of " + label);
 }
 
 // Rows can be compared only where a token means the same in both.
@@ -94,7 +109,7 @@ class Report {
     json_.update(score_json(score));
     json_["against"] = nlohmann::ordered_json::array();
     if (options_.is_json) return;
-    std::printf("%s: %zu tokens, windows of %d, %d apart\n", options_.file.c_str(),
+    std::printf("%s: %zu tokens, windows of %d, %d apart\n", input_name(options_.file).c_str(),
                 text_.tokens.size(), text_.window_tokens, text_.stride_tokens);
     std::printf("perplexity %.4f (%.4f nats per token), %.4f bits per byte\n", score.perplexity(),
                 score.nats / static_cast<double>(score.n_tokens), score.bits_per_byte());
@@ -112,7 +127,10 @@ class Report {
   }
 
   void finish() const {
-    if (options_.is_json) std::printf("%s\n", json_.dump(2).c_str());
+    if (!options_.is_json) return;
+    // A path need not be UTF-8.
+    const std::string text = json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::printf("%s\n", text.c_str());
   }
 
  private:
@@ -125,14 +143,14 @@ class Report {
 
 int run_eval(const EvalOptions& options) {
   const ModelFile file = ModelFile::open(options.model.model);
-  const std::string written = read_text_file(options.file);
+  const std::string written = read_input_text(options.file);
   const Tokenizer tokenizer = load_tokenizer(file);
-  const EvalText text =
-      read_eval_text(written, options.file, tokenizer, read_config(file), options.windows);
+  const EvalText text = read_eval_text(written, input_name(options.file), tokenizer,
+                                       read_config(file), options.windows);
   const EvalPlan plan = text.plan();
   ModelOptions model = options.model;
   model.context_tokens = text.window_tokens;
-  const std::unique_ptr<Runner> judged = load_runner(file, model);
+  const std::unique_ptr<Runner> judged = load(file, model);
 
   Report report(options, text);
   const std::vector<Reference> others = references(options, text.window_tokens);
@@ -143,7 +161,8 @@ int run_eval(const EvalOptions& options) {
   }
   for (const Reference& other : others) {
     const ModelFile other_file = ModelFile::open(other.options.model);
-    const std::unique_ptr<Runner> runner = load_runner(other_file, other.options);
+    require_window(other_file, text, other.label);
+    const std::unique_ptr<Runner> runner = load(other_file, other.options);
     require_same_vocabulary(text, written, other_file, *judged, *runner, other.label);
     const auto evaluation = evaluate(*judged, runner.get(), plan, tokenizer);
     if (!evaluation) return kExitInterrupted;

@@ -6,6 +6,7 @@
 #include "app/backends.h"
 #include "app/builtin_text.h"
 #include "app/eval_text.h"
+#include "app/memory_purpose.h"
 #include "app/model_session.h"
 #include "app/stopwatch.h"
 #include "base/error.h"
@@ -20,7 +21,7 @@ constexpr size_t kTensorNamesShown = 8;
 // A fault of the model becomes part of the answer; anything else is the caller's.
 bool is_fault_of_the_model(ErrorCode code) {
   return code == ErrorCode::kUnsupportedModel || code == ErrorCode::kCorruptFile ||
-         code == ErrorCode::kInsufficientMemory;
+         code == ErrorCode::kNotFound || code == ErrorCode::kInsufficientMemory;
 }
 
 // Runs `action`; the sentence of its refusal, or nothing.
@@ -48,6 +49,12 @@ WeightFacts gather_weights(const ModelFile& file) {
 std::string model_type_of(const nlohmann::json& config) {
   const auto it = config.find("model_type");
   return it != config.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+std::string context_of(const ModelOptions& options) {
+  return options.context_tokens == 0
+             ? "the default context"
+             : "a context of " + std::to_string(options.context_tokens) + " tokens";
 }
 
 }  // namespace
@@ -78,7 +85,8 @@ Inspection inspect(const ModelOptions& options) {
     result.config = read_config(file);
     result.weights = gather_weights(file);
     const Stopwatch watch;
-    runner = load_runner(file, options);
+    runner = with_memory_for("running it with " + context_of(options),
+                             [&] { return load_runner(file, options); });
     result.load_ms = watch.ms();
     result.plan = runner->info();
   });

@@ -76,7 +76,8 @@ int run_logits(const LogitsOptions& options) {
   std::vector<TokenId> tokens =
       options.tokens_file.empty()
           ? parse_tokens(options.tokens, "--tokens", info.vocab_size)
-          : parse_tokens(read_text_file(options.tokens_file), options.tokens_file, info.vocab_size);
+          : parse_tokens(read_text_file(options.tokens_file, ErrorCode::kInvalidArgument),
+                         options.tokens_file, info.vocab_size);
   const auto n = static_cast<int32_t>(tokens.size());
   require(options.from < n, "--from: found " + std::to_string(options.from) +
                                 ", wanted less than the " + std::to_string(n) + " tokens");

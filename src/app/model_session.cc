@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 
 #include "app/backends.h"
+#include "app/input_text.h"
 #include "app/stopwatch.h"
 #include "base/error.h"
 #include "io/json_file.h"
@@ -84,24 +84,8 @@ std::chrono::local_seconds wall_clock() {
   return std::chrono::local_seconds(std::chrono::seconds(now + local.tm_gmtoff));
 }
 
-std::string read_standard_input() {
-  std::string text;
-  char part[1 << 16];
-  while (const size_t n = std::fread(part, 1, sizeof part, stdin)) {
-    text.append(part, n);
-    if (text.size() > kJsonFileBytesMax) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "--prompt-file -: found more than " + std::to_string(kJsonFileBytesMax) +
-                      " bytes on the standard input, wanted at most that");
-    }
-  }
-  return text;
-}
-
 std::string read_prompt_text(const PromptOptions& options) {
-  std::string text = options.file.empty()  ? options.text
-                     : options.file == "-" ? read_standard_input()
-                                           : read_text_file(options.file);
+  std::string text = options.file.empty() ? options.text : read_input_text(options.file);
   if (text.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 options.file.empty()

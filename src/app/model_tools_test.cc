@@ -13,9 +13,12 @@
 #include "app/draft_probe.h"
 #include "app/inspection.h"
 #include "app/testing/embedded_model.h"
+#include "app/testing/full_standard_output.h"
+#include "app/testing/standard_input.h"
 #include "backend/testing/random_model.h"
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
+#include "io/testing/file_size_limit.h"
 #include "io/testing/temporary_folder.h"
 #include "tensor/dtype.h"
 
@@ -149,6 +152,16 @@ TEST(Inspect, SaysWhyATokenizerOrTemplateIsOfNoUse) {
   EXPECT_EQ(i["chat_template"]["is_usable"], false);
 }
 
+TEST(Inspect, SaysWhereALinkToATokenizerLeads) {
+  const SourceModel model;
+  fs::remove(model.path() / "tokenizer.json");
+  fs::create_symlink("../../blobs/0123", model.path() / "tokenizer.json");
+  const nlohmann::json i = inspect_json(model.path());
+  EXPECT_EQ(i["tokenizer"]["is_present"], true);
+  EXPECT_NE(i["tokenizer"]["problem"].get<std::string>().find("a link to \"../../blobs/0123\""),
+            std::string::npos);
+}
+
 TEST(Inspect, FindsTheTemplateOfAnOlderFolder) {
   const SourceModel model;
   fs::remove(model.path() / "chat_template.jinja");
@@ -267,6 +280,7 @@ TEST(Convert, WritesAModelThatLoadsAndKeepsTheFilesBesideIt) {
   const fs::path out = home.path() / "out";
   const std::string text =
       output_of(0, [&] { return run_convert(convert_options(source.path(), out, 8)); });
+  EXPECT_TRUE(text.starts_with(out.string() + ": ")) << text;
   EXPECT_NE(text.find("KL divergence from the source: mean"), std::string::npos) << text;
   const nlohmann::json i = inspect_json(out);
   EXPECT_EQ(i["can_run"], true);
@@ -304,6 +318,48 @@ TEST(Convert, RefusesAFolderInUseBeforeTheWork) {
   const SourceModel source;
   EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "wanted an empty folder or none",
                          [&] { run_convert(convert_options(source.path(), source.path(), 8)); }));
+}
+
+// Onto a disk that takes nothing: whatever is found after the writing is not found.
+TEST(Convert, FindsOutBeforeTheWorkThatTheSourceCannotRun) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  ConvertOptions options = convert_options(source.path(), home.path() / "out", 8);
+  options.model.kernels = "mmx";
+  const test::FileSizeLimit limit(0);
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "kernels: found \"mmx\"",
+                         [&] { run_convert(options); }));
+  EXPECT_TRUE(fs::is_empty(home.path()));
+}
+
+TEST(Convert, SaysThatTheDiskIsFullAndLeavesNothing) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  const test::FileSizeLimit limit(100'000);
+  EXPECT_TRUE(
+      fails_with(ErrorCode::kOutputFailed, "cannot be written to its end: File too large",
+                 [&] { run_convert(convert_options(source.path(), home.path() / "out", 8)); }));
+  EXPECT_TRUE(fs::is_empty(home.path()));
+}
+
+TEST(Convert, KeepsTheWorkWhereItsReportCannotBePrinted) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  {
+    const test::FullStandardOutput full;
+    EXPECT_EQ(run_convert(convert_options(source.path(), home.path() / "out", 8)), 0);
+  }
+  EXPECT_TRUE(fs::exists(home.path() / "out/config.json"));
+}
+
+TEST(Convert, JudgesByTheStandardInputWhereAsked) {
+  const SourceModel source;
+  const TemporaryFolder home;
+  const test::StandardInput input(home.write("text", "def add(a, b):\n    return a + b\n"));
+  ConvertOptions options = convert_options(source.path(), home.path() / "out", 8);
+  options.eval_file = "-";
+  const std::string text = output_of(0, [&] { return run_convert(options); });
+  EXPECT_NE(text.find("\n11 tokens: KL"), std::string::npos) << text;
 }
 
 TEST(Convert, RefusesAQuantisedSource) {
@@ -370,6 +426,47 @@ TEST(Eval, ComparesModelsWhoseTokenizerBeginsEveryText) {
   EvalOptions options = eval_options(home);
   options.model.model = options.against = model.path().string();
   EXPECT_EQ(eval_json(options)["against"][0]["kl_max_nats"], 0);
+}
+
+TEST(Eval, ReadsTheStandardInput) {
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  const nlohmann::json named = eval_json(options);
+  const test::StandardInput input(options.file);
+  options.file = "-";
+  const nlohmann::json piped = eval_json(options);
+  EXPECT_EQ(piped["file"], "-");
+  EXPECT_EQ(piped["nats_per_token"], named["nats_per_token"]);
+}
+
+TEST(Eval, RefusesWhatIsNoFileAsAWrongArgument) {
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  options.file = home.path().string();
+  EXPECT_TRUE(
+      fails_with(ErrorCode::kInvalidArgument, "not a regular file", [&] { run_eval(options); }));
+}
+
+TEST(Eval, PrintsTheNameOfAFileThatIsNoUtf8) {
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  fs::rename(options.file, options.file + "\xff");
+  options.file += "\xff";
+  EXPECT_TRUE(eval_json(options)["file"].get<std::string>().ends_with("text\uFFFD"));
+}
+
+TEST(Eval, NamesAModelThatIsTooShortForTheWindow) {
+  const TemporaryFolder home;
+  const SourceModel other;
+  nlohmann::json config = nlohmann::json::parse(read_text_file(other.path() / "config.json"));
+  config["text_config"]["max_position_embeddings"] = 100;
+  std::ofstream(other.path() / "config.json") << config;
+  EvalOptions options = eval_options(home);
+  options.against = other.path().string();
+  EXPECT_TRUE(
+      fails_with(ErrorCode::kInvalidArgument,
+                 "--window: found 2048, wanted at most 100, the context of " + options.against,
+                 [&] { run_eval(options); }));
 }
 
 TEST(Eval, RefusesAModelOfAnotherVocabulary) {
