@@ -1,8 +1,12 @@
 #include "app/output_folder.h"
 
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
@@ -52,6 +56,27 @@ TEST(OutputFolder, WritesIntoAnEmptyFolderThatKeepsItsModeAndItself) {
   EXPECT_EQ(read_text_file(path / "a"), "text");
   EXPECT_EQ(n_entries(path), 1);
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all | fs::perms::group_write);
+}
+
+// Whoever looks in the middle finds no model.
+TEST(OutputFolder, MovesTheConfigurationUpLast) {
+  const TemporaryFolder home;
+  OutputFolder folder(home.path());
+  for (const char* name : {"a", "config.json", "z", "b"}) folder.write(name, "text");
+  const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(inotify_add_watch(watch, home.path().c_str(), IN_MOVED_TO), 0);
+  folder.commit();
+  alignas(inotify_event) char events[4096];
+  const ssize_t n_bytes = read(watch, events, sizeof(events));
+  close(watch);
+  std::vector<std::string> names;
+  for (ssize_t at = 0; at < n_bytes;) {
+    const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+    names.emplace_back(event->name);
+    at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+  }
+  ASSERT_EQ(names.size(), 4u);
+  EXPECT_EQ(names.back(), "config.json");
 }
 
 TEST(OutputFolder, TakesTheCurrentFolder) {
