@@ -113,7 +113,8 @@ void OutputFolder::move_up() const {
       fail_to_place(path_, quote(name.string()) + " has come into it meanwhile");
   }
   std::vector<fs::path> names = names_in(partial_path_, error);
-  std::ranges::partition(names, [](const fs::path& name) { return name != "config.json"; });
+  std::partition(names.begin(), names.end(),
+                 [](const fs::path& name) { return name != "config.json"; });
   for (const fs::path& name : names) {
     if (!error) fs::rename(partial_path_ / name, path_ / name, error);
   }
