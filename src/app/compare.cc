@@ -98,7 +98,7 @@ void print_lines(const char* heading, const std::vector<std::string>& lines) {
 }
 
 void print_reference(const std::string& path, const std::string& text) {
-  const LineDiff diff = diff_lines(read_text_file(path), text);
+  const LineDiff diff = diff_lines(read_text_file(path, ErrorCode::kInvalidArgument), text);
   std::printf("\nAgainst %s: %d of %d lines are as they should be.\n", path.c_str(), diff.n_equal,
               diff.n_wanted);
   if (diff.is_equal()) return;
@@ -112,7 +112,7 @@ void print_reference(const std::string& path, const std::string& text) {
 int run_compare(const CompareOptions& options) {
   const ModelSession session = load_session(options.generate.model);
   // A wrong path should not show after a minute of work.
-  if (!options.reference.empty()) read_text_file(options.reference);
+  if (!options.reference.empty()) read_text_file(options.reference, ErrorCode::kInvalidArgument);
   Arm drafted{.label = "--draft " + options.generate.draft.source,
               .drafting = make_drafting(options.generate.draft, *session.runner)};
   if (drafted.drafting.runs_draft_head) warn_of_draft_head(session);

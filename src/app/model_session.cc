@@ -6,6 +6,7 @@
 
 #include "app/backends.h"
 #include "app/input_text.h"
+#include "app/memory_purpose.h"
 #include "app/stopwatch.h"
 #include "base/error.h"
 #include "io/json_file.h"
@@ -132,7 +133,8 @@ ModelSession load_session(const ModelOptions& options) {
   ModelFile file = ModelFile::open(options.model);
   Tokenizer tokenizer = load_tokenizer(file);
   std::optional<ChatTemplate> chat_template = load_chat_template(file);
-  std::unique_ptr<Runner> runner = load_runner(file, options);
+  std::unique_ptr<Runner> runner = with_memory_for("running " + file.folder().string(),
+                                                   [&] { return load_runner(file, options); });
   const int32_t vocab_size = runner->info().vocab_size;
   if (tokenizer.vocab_size() > vocab_size) {
     throw Error(ErrorCode::kCorruptFile,
