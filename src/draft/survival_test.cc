@@ -45,6 +45,21 @@ TEST(Survival, GuessesDeepPositionsFromThoseBeforeThem) {
   EXPECT_LT(bad.curve(8)[8], 0.01);
 }
 
+TEST(Survival, WeighsTheLastDraftAsOneOfMany) {
+  Survival survival;
+  for (int i = 0; i < 50; ++i) survival.observe(20, 31, 31);
+  survival.observe(20, 31, 20);
+  EXPECT_GT(survival.curve(20)[31], 0.9);
+}
+
+TEST(Survival, HopesAgainForALengthThatWasGivenUp) {
+  Survival survival;
+  for (int i = 0; i < 50; ++i) survival.observe(20, 31, 16);
+  ASSERT_LT(survival.curve(20)[31], 0.1);
+  for (int i = 0; i < 100; ++i) survival.observe(20, 16, 16);
+  EXPECT_GT(survival.curve(20)[31], 0.7);
+}
+
 TEST(Survival, NeverRisesAlongADraft) {
   Survival survival;
   for (int i = 0; i < 200; ++i) survival.observe(20, 31, i * 7 % 32);
