@@ -12,8 +12,13 @@ constexpr int kPlanRoundsMax = 8;
 
 }  // namespace
 
-Chooser::Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options)
-    : sources_(std::move(sources)), options_(options), records_(sources_.size()) {
+Chooser::Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options,
+                 const CostSurface& cost)
+    : sources_(std::move(sources)),
+      options_(options),
+      cost_(cost),
+      n_plain_steps_due_(cost.is_measured() || !options.adaptive ? 0 : kPlainStepsFirst),
+      records_(sources_.size()) {
   SLIP_CHECK(options.n_tokens_max >= 0 && options.n_tokens_max <= kDraftTokensMax);
 }
 
@@ -28,6 +33,10 @@ void Chooser::choose(std::span<const DraftQuery> queries, std::span<ChosenDraft>
   if (sources_.empty() || queries.empty() || options_.n_tokens_max == 0) return;
 
   grow_scratch(queries.size());
+  if (n_plain_steps_due_ > 0) {
+    --n_plain_steps_due_;
+    return;
+  }
   plans_.assign(queries.size(), {});
   if (options_.adaptive) {
     collect_offers();
@@ -84,46 +93,92 @@ void Chooser::collect_offers() {
 }
 
 // The best ratio of tokens to time over all sequences: at a given rate every sequence decides
-// alone, and the rate of those decisions is the next one. Source: Dinkelbach 1967, "On nonlinear
-// fractional programming".
+// beside what the others have planned, and the rate of those decisions is the next one.
+// Source: Dinkelbach 1967, "On nonlinear fractional programming".
 void Chooser::plan_best() {
-  double rate = planned_rate();
+  rate_ = planned_rate();
   for (int round = 0; round < kPlanRoundsMax; ++round) {
-    plan_at_rate(rate);
+    for (size_t query = 0; query < plans_.size(); ++query) plans_[query] = plan_of(query, rate_);
     const double better = planned_rate();
-    if (better <= rate) break;
-    rate = better;
+    if (better <= rate_) break;
+    rate_ = better;
   }
 }
 
-void Chooser::plan_at_rate(double tokens_per_ms) {
-  std::ranges::fill(plans_, Plan{});
-  for (const Offer& offer : offers_) {
-    const double token_price = tokens_per_ms * (cost_.row_ms() + offer.draft_ms);
-    Plan& best = plans_[offer.query];
-    double n_expected = 0;
-    for (int32_t n = 1; n <= offer.n_max; ++n) {
-      n_expected += offer.curve[static_cast<size_t>(n)];
-      const double surplus = n_expected - n * token_price;
-      if (surplus <= best.surplus) continue;
-      best = {.source = static_cast<int32_t>(offer.source),
-              .n_tokens = n,
-              .n_expected = n_expected,
-              .draft_ms = n * offer.draft_ms,
-              .surplus = surplus};
-    }
-  }
+StepShape Chooser::planned_shape() const {
+  const auto n_queries = static_cast<double>(plans_.size());
+  StepShape shape{.n_sequences = n_queries, .n_rows = n_queries};
+  for (const Plan& plan : plans_) shape.n_rows += plan.n_tokens;
+  for (const DraftQuery& query : queries_)
+    shape.context_tokens += static_cast<double>(query.tokens.size()) - 1;
+  return shape;
 }
 
 double Chooser::planned_rate() const {
-  const auto n_queries = static_cast<double>(plans_.size());
-  double n_tokens = n_queries, n_rows = n_queries, draft_ms = 0;
+  double n_tokens = static_cast<double>(plans_.size()), draft_ms = 0;
   for (const Plan& plan : plans_) {
     n_tokens += plan.n_expected;
-    n_rows += plan.n_tokens;
     draft_ms += plan.draft_ms;
   }
-  return n_tokens / (cost_.step_ms(n_rows) + draft_ms);
+  return n_tokens / (cost_.step_ms(planned_shape()) + draft_ms);
+}
+
+// What k rows cost on top of a step without the plan `own`.
+std::array<double, kDraftTokensMax + 1> Chooser::prices_beside(const StepShape& shape,
+                                                               const Plan& own,
+                                                               int32_t n_max) const {
+  std::array<double, kDraftTokensMax + 1> prices;
+  StepShape grown = shape;
+  grown.n_rows -= own.n_tokens;
+  const double without_ms = cost_.step_ms(grown);
+  prices[0] = 0;
+  for (int32_t n = 1; n <= n_max; ++n) {
+    grown.n_rows += 1;
+    prices[static_cast<size_t>(n)] = cost_.step_ms(grown) - without_ms;
+  }
+  return prices;
+}
+
+Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curve,
+                                 std::span<const double> row_prices, double tokens_per_ms) {
+  Plan best;
+  double n_expected = 0;
+  for (int32_t n = 1; n <= offer.n_max; ++n) {
+    const auto k = static_cast<size_t>(n);
+    n_expected += curve[k];
+    const double draft_ms = n * offer.draft_ms;
+    const double surplus = n_expected - tokens_per_ms * (row_prices[k] + draft_ms);
+    if (surplus <= best.surplus) continue;
+    best = {.source = static_cast<int32_t>(offer.source),
+            .n_tokens = n,
+            .n_expected = n_expected,
+            .draft_ms = draft_ms,
+            .surplus = surplus};
+  }
+  return best;
+}
+
+Chooser::Plan Chooser::plan_of(size_t query, double tokens_per_ms) const {
+  const auto prices = prices_beside(planned_shape(), plans_[query], queries_[query].n_max);
+  Plan best;
+  for (const Offer& offer : offers_) {
+    if (offer.query != query) continue;
+    const Plan plan = best_plan(offer, offer.curve, prices, tokens_per_ms);
+    if (plan.surplus > best.surplus) best = plan;
+  }
+  return best;
+}
+
+// Whether there is anything to find out: with every draft right, it would beat what is planned.
+bool Chooser::could_do_better(const Offer& offer) const {
+  static constexpr Survival::Curve kAllSurvive = [] {
+    Survival::Curve curve;
+    curve.fill(1);
+    return curve;
+  }();
+  const Plan& planned = plans_[offer.query];
+  const auto prices = prices_beside(planned_shape(), planned, offer.n_max);
+  return best_plan(offer, kAllSurvive, prices, rate_).surplus > planned.surplus;
 }
 
 void Chooser::plan_probe(size_t source) {
@@ -138,6 +193,7 @@ void Chooser::plan_probe(size_t source) {
     record.probe_interval = kProbeIntervalMin;
     return;
   }
+  if (!could_do_better(*offer)) return;
   if (++record.n_idle_steps < record.probe_interval) return;
   record.n_idle_steps = 0;
   record.probe_interval = std::min(2 * record.probe_interval, kProbeIntervalMax);

@@ -4,13 +4,14 @@
 // how fast tokens come, never which.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "draft/cost_surface.h"
 #include "draft/draft_source.h"
-#include "draft/step_cost_model.h"
 #include "draft/survival.h"
 
 namespace slip {
@@ -28,7 +29,9 @@ struct ChosenDraft {
 
 class Chooser {
  public:
-  Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options);
+  //   cost  what steps cost at first; later steps correct it
+  Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options,
+          const CostSurface& cost = CostSurface());
 
   // One draft per query, in order, never longer than the query allows. `drafts` keep their capacity
   // between steps. Sources that do not run the model are asked at every step; one that does is
@@ -46,9 +49,11 @@ class Chooser {
 
  private:
   static constexpr int32_t kProbeIntervalMin = 16;  // steps
-  static constexpr int32_t kProbeIntervalMax =
-      128;  // at two tokens a probe, a hopeless source costs 1/64 row a step
+  // At two tokens a probe, a hopeless source costs 1/64 row a step.
+  static constexpr int32_t kProbeIntervalMax = 128;
   static constexpr int32_t kProbeTokens = 2;
+  // Of a surface that nobody measured: what drafts cost is judged by the price of doing without.
+  static constexpr int32_t kPlainStepsFirst = 2;
 
   // What is known of one source.
   struct Record {
@@ -77,20 +82,28 @@ class Chooser {
   std::span<const Draft> ask(size_t source, std::span<const DraftQuery> queries);
   void collect_offers();
   void plan_best();
-  void plan_at_rate(double tokens_per_ms);
   double planned_rate() const;
+  StepShape planned_shape() const;
+  std::array<double, kDraftTokensMax + 1> prices_beside(const StepShape& shape, const Plan& own,
+                                                        int32_t n_max) const;
+  static Plan best_plan(const Offer& offer, const Survival::Curve& curve,
+                        std::span<const double> row_prices, double tokens_per_ms);
+  Plan plan_of(size_t query, double tokens_per_ms) const;
+  bool could_do_better(const Offer& offer) const;
   void plan_probe(size_t source);
   void draw(size_t source, std::span<ChosenDraft> drafts);
 
   std::vector<std::unique_ptr<DraftSource>> sources_;
   ChooserOptions options_;
-  StepCostModel cost_;
+  CostSurface cost_;
+  int32_t n_plain_steps_due_ = 0;
   std::vector<Record> records_;  // [sources]
 
   // Scratch of one step; keeps its capacity.
   std::vector<DraftQuery> queries_;
   std::vector<Offer> offers_;
   std::vector<Plan> plans_;  // [queries]
+  double rate_ = 0;          // tokens per ms of these plans
   std::vector<DraftQuery> asked_;
   std::vector<size_t> asked_query_;  // [asked], index into queries_
 };

@@ -43,11 +43,22 @@ struct Machine {
   double draft_ms = 1;  // of a token from the draft head
 };
 
+// What measuring that machine gives.
+CostSurface measured(const Machine& machine) {
+  CostSurface::Figures figures{.draft_token_ms = machine.draft_ms};
+  for (size_t i = 0; i < CostSurface::kKnots; ++i)
+    figures.step_ms[i] = machine.step_ms + machine.row_ms * (CostSurface::kRows[i] - 1);
+  return CostSurface(figures);
+}
+
 // One chooser with its sources, and steps whose outcomes the test decides.
 struct Bench {
   Bench(std::vector<FakeSource*> fakes, const ChooserOptions& options,
         const Machine& its_machine = {})
-      : sources(fakes), machine(its_machine), chooser(own(fakes), options) {}
+      : Bench(fakes, options, its_machine, measured(its_machine)) {}
+  Bench(std::vector<FakeSource*> fakes, const ChooserOptions& options, const Machine& its_machine,
+        const CostSurface& cost)
+      : sources(fakes), machine(its_machine), chooser(own(fakes), options, cost) {}
 
   static std::vector<std::unique_ptr<DraftSource>> own(const std::vector<FakeSource*>& fakes) {
     return {fakes.begin(), fakes.end()};
@@ -146,21 +157,80 @@ TEST(Chooser, ReturnsToASourceThatBeginsToWork) {
   EXPECT_GT(bench.step_length({31}), 20);
 }
 
-TEST(Chooser, DraftsNothingWhereARowCostsAsMuchAsAStep) {
-  const Machine no_sharing = {.step_ms = 10, .row_ms = 10, .draft_ms = 1};
-  Bench bench({copies(31, 20), draft_head()}, kAdaptive, no_sharing);
+// Tokens drafted in 1280 steps by two sources of whose tokens every other one is right, after 300
+// steps to learn.
+int32_t n_drafted_late(const Machine& machine, const CostSurface& cost) {
+  Bench bench({copies(31, 20), draft_head()}, kAdaptive, machine, cost);
   for (int i = 0; i < 300; ++i) bench.step({i % 2, i % 2});
   int32_t n_drafted = 0;
   for (int i = 0; i < 1280; ++i) n_drafted += bench.step_length({i % 2, i % 2});
-  EXPECT_LE(n_drafted, 2 * 2 * 10);  // probes of both sources
+  return n_drafted;
 }
 
-TEST(Chooser, LeavesTheModelAloneWhereACopyPromisesMore) {
+TEST(Chooser, DraftsNothingWhereARowCostsAsMuchAsAStep) {
+  constexpr Machine kNoSharing = {.step_ms = 10, .row_ms = 10, .draft_ms = 1};
+  EXPECT_LE(n_drafted_late(kNoSharing, measured(kNoSharing)), 2 * 2 * 10);  // probes
+}
+
+TEST(Chooser, FindsOutThatRowsAreDearWithoutAMeasurement) {
+  constexpr Machine kNoSharing = {.step_ms = 10, .row_ms = 10, .draft_ms = 1};
+  EXPECT_LE(n_drafted_late(kNoSharing, CostSurface()), 2 * 2 * 10);
+}
+
+TEST(Chooser, BeginsWithPlainStepsWhereNothingWasMeasured) {
+  Bench bench({copies(31, 40)}, kAdaptive, {}, CostSurface());
+  EXPECT_EQ(bench.step_length({31}), 0);
+  EXPECT_EQ(bench.step_length({31}), 0);
+  EXPECT_GT(bench.step_length({31}), 0);
+}
+
+TEST(Chooser, NeverAsksASourceThatCouldNotDoBetterWereItAlwaysRight) {
   Bench bench({draft_head(), copies(31, 40)}, kAdaptive);
   for (int i = 0; i < 100; ++i) bench.step({31, 31});
   const int32_t n_calls = bench.sources[0]->n_calls;
   for (int i = 0; i < 1280; ++i) bench.step({31, 31});
-  EXPECT_LE(bench.sources[0]->n_calls - n_calls, 11);  // probes
+  EXPECT_EQ(bench.sources[0]->n_calls, n_calls);
+}
+
+TEST(Chooser, ProbesASourceThatCouldDoBetter) {
+  Bench bench({draft_head(), copies(2, 40)}, kAdaptive, {.draft_ms = 0.1});
+  for (int i = 0; i < 300; ++i) bench.step({0, 2});
+  const int32_t n_calls = bench.sources[0]->n_calls;
+  for (int i = 0; i < 1280; ++i) bench.step({0, 2});
+  EXPECT_GE(bench.sources[0]->n_calls - n_calls, 9);  // every 128 steps
+}
+
+// Steps of 10 ms up to 4 rows, of 100 from 6 on.
+CostSurface::Figures stairs() {
+  CostSurface::Figures figures{.draft_token_ms = 0.5};
+  figures.step_ms.fill(100);
+  std::fill_n(figures.step_ms.begin(), 4, 10.0);
+  return figures;
+}
+
+TEST(Chooser, StopsAtTheEdgeOfAMeasuredStair) {
+  Bench bench({copies(31, 40)}, kAdaptive, {}, CostSurface(stairs()));
+  EXPECT_EQ(bench.step_length({31}), 3);
+}
+
+TEST(Chooser, DraftsLessWhereContextMakesRowsDear) {
+  CostSurface::Figures figures{.context_ms_one_row = 0.001, .context_ms_all_rows = 0.04};
+  figures.step_ms.fill(10);
+  Bench bench({copies(31, 5)}, kAdaptive, {}, CostSurface(figures));
+  const int32_t n_short = bench.step_length({31});
+  bench.text.assign(100000, TokenId{1});
+  Bench deep({copies(31, 5)}, kAdaptive, {}, CostSurface(figures));
+  deep.text = bench.text;
+  EXPECT_LT(deep.step_length({31}), n_short);
+}
+
+TEST(Chooser, SharesTheCheapRowsOfAStepBetweenSequences) {
+  CostSurface::Figures figures{.draft_token_ms = 0.5};
+  figures.step_ms.fill(1000);
+  std::fill_n(figures.step_ms.begin(), 6, 10.0);  // up to 8 rows
+  Bench bench({copies(31, 40)}, kAdaptive, {}, CostSurface(figures));
+  const std::vector<ChosenDraft>& drafts = bench.step({31}, {31, 31});
+  EXPECT_EQ(drafts[0].draft.tokens.size() + drafts[1].draft.tokens.size(), 6u);
 }
 
 TEST(Chooser, RunsTheModelWhereNothingCanBeCopied) {

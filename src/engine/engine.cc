@@ -148,7 +148,9 @@ void Engine::forward_and_accept() {
   runner_.forward(plan_.batch);
   runner_.accept(requests_, verdicts_);
   cost_.forward_ms = ms_between(begin, EngineClock::now());
+  cost_.n_sequences = static_cast<int32_t>(plan_.batch.segments.size());
   cost_.n_rows = plan_.batch.n_rows();
+  for (const Segment& segment : plan_.batch.segments) cost_.context_tokens += segment.position;
   if (reads_no_prompt(plan_.batch)) report_cost();
 }
 
