@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "draft/testing/suffix_search.h"
 
 namespace slip {
 namespace {
@@ -16,25 +17,6 @@ std::vector<TokenId> random_tokens(uint64_t seed, int32_t n, int32_t alphabet) {
     tokens.push_back(TokenId{static_cast<int32_t>(u * static_cast<float>(alphabet))});
   }
   return tokens;
-}
-
-// The definition: look at every earlier place, latest first.
-std::optional<SuffixMatch> find_by_looking(std::span<const TokenId> tokens) {
-  const auto n = static_cast<int32_t>(tokens.size());
-  SuffixMatch best;
-  int32_t n_candidates = 0;
-  for (int32_t end = n - 1; end > 0 && n_candidates < SuffixIndex::kCandidatesMax; --end) {
-    int32_t agree = 0;
-    while (agree < std::min(end, SuffixIndex::kMatchTokensMax) &&
-           tokens[static_cast<size_t>(end - 1 - agree)] ==
-               tokens[static_cast<size_t>(n - 1 - agree)]) {
-      ++agree;
-    }
-    if (agree < SuffixIndex::kMatchTokensMin) continue;
-    ++n_candidates;
-    if (agree > best.n_tokens) best = {.position = end, .n_tokens = agree};
-  }
-  return best.n_tokens > 0 ? std::optional(best) : std::nullopt;
 }
 
 void expect_same(const std::optional<SuffixMatch>& found,
@@ -54,7 +36,7 @@ TEST(SuffixIndex, FindsWhatTheDefinitionFindsAtEveryLength) {
     for (size_t n = 1; n <= tokens.size(); ++n) {
       const auto text = std::span(tokens).first(n);
       suffixes.append(text);
-      expect_same(suffixes.find(text), find_by_looking(text));
+      expect_same(suffixes.find(text), test::find_by_looking(text));
     }
   }
 }
@@ -65,7 +47,7 @@ TEST(SuffixIndex, FindsTheSameWhenTokensComeInBursts) {
   for (size_t n = 1; n <= tokens.size(); n += 1 + n % 32) {
     const auto text = std::span(tokens).first(n);
     suffixes.append(text);
-    expect_same(suffixes.find(text), find_by_looking(text));
+    expect_same(suffixes.find(text), test::find_by_looking(text));
   }
 }
 
@@ -77,7 +59,7 @@ TEST(SuffixIndex, FindsNothingOfTheLastTextAfterClear) {
   for (size_t n = 1; n <= 60; ++n) {
     const auto text = std::span(tokens).subspan(100, n);
     suffixes.append(text);
-    expect_same(suffixes.find(text), find_by_looking(text));
+    expect_same(suffixes.find(text), test::find_by_looking(text));
   }
 }
 
