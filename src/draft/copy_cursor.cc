@@ -102,9 +102,19 @@ void CopyCursor::copy(std::span<const TokenId> tokens, const CopyPlace& place, i
   const auto is_full = [&] { return static_cast<int32_t>(out.size()) == n_max; };
   trial_ = place;
   out.clear();
+  // Text that has repeated itself over a whole period is expected to go on: then the copy reads its
+  // own tokens once it has used up the text.
+  const bool is_periodic = place.n_agreeing >= n - place.source;
   int32_t source = place.source;
   int32_t n_written = n - place.output;  // of the replacement that the answer stands in
-  while (source < n && !is_full()) {
+  while (!is_full()) {
+    if (source >= n) {
+      const auto behind = static_cast<size_t>(source - n);
+      if (!is_periodic || behind >= out.size()) return;
+      out.push_back(out[behind]);
+      ++source;
+      continue;
+    }
     const Edit* edit = edit_at(source, n - n_written, tokens);
     if (edit == nullptr) {
       out.push_back(tokens[static_cast<size_t>(source++)]);

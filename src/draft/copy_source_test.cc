@@ -80,6 +80,12 @@ TEST(CopySource, StopsAtTheEndOfTheText) {
   EXPECT_EQ(proposed(source, "abcdeabcd", 31), "eabcd");
 }
 
+TEST(CopySource, GoesOnWhereTextRepeatsItself) {
+  CopySource source(kSmall);
+  EXPECT_EQ(proposed(source, "x = [abcabcabc", 10), "abcabcabca");
+  EXPECT_EQ(proposed(source, "-----", 7, SequenceId{2}), "-------");
+}
+
 TEST(CopySource, ComesBackToTheSourceOneTokenAfterAChange) {
   CopySource source(kSmall);
   const std::string file = "(first=1, apple=2, last=3)\n";
