@@ -70,8 +70,7 @@ void Chooser::collect_offers() {
   for (size_t source = 0; source < sources_.size(); ++source) {
     const Survival& survival = records_[source].survival;
     if (sources_[source]->runs_model()) {
-      const Offer offer = {
-          .source = source, .draft_ms = cost_.draft_ms(), .curve = survival.curve(0)};
+      const Offer offer = {.source = source, .runs_model = true, .curve = survival.curve(0)};
       for (size_t query = 0; query < queries_.size(); ++query) {
         offers_.push_back(offer);
         offers_.back().query = query;
@@ -140,13 +139,13 @@ std::array<double, kDraftTokensMax + 1> Chooser::prices_beside(const StepShape& 
 }
 
 Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curve,
-                                 std::span<const double> row_prices, double tokens_per_ms) {
+                                 std::span<const double> row_prices, double tokens_per_ms) const {
   Plan best;
   double n_expected = 0;
   for (int32_t n = 1; n <= offer.n_max; ++n) {
     const auto k = static_cast<size_t>(n);
     n_expected += curve[k];
-    const double draft_ms = n * offer.draft_ms;
+    const double draft_ms = offer.runs_model ? cost_.draft_ms(n) : 0;
     const double surplus = n_expected - tokens_per_ms * (row_prices[k] + draft_ms);
     if (surplus <= best.surplus) continue;
     best = {.source = static_cast<int32_t>(offer.source),

@@ -67,7 +67,7 @@ class Chooser {
     size_t query = 0;
     size_t source = 0;
     int32_t n_max = 0;
-    double draft_ms = 0;  // per token, row excluded
+    bool runs_model = false;
     Survival::Curve curve{};
   };
   struct Plan {
@@ -86,8 +86,8 @@ class Chooser {
   StepShape planned_shape() const;
   std::array<double, kDraftTokensMax + 1> prices_beside(const StepShape& shape, const Plan& own,
                                                         int32_t n_max) const;
-  static Plan best_plan(const Offer& offer, const Survival::Curve& curve,
-                        std::span<const double> row_prices, double tokens_per_ms);
+  Plan best_plan(const Offer& offer, const Survival::Curve& curve,
+                 std::span<const double> row_prices, double tokens_per_ms) const;
   Plan plan_of(size_t query, double tokens_per_ms) const;
   bool could_do_better(const Offer& offer) const;
   void plan_probe(size_t source);

@@ -16,7 +16,7 @@ constexpr int32_t kFarTokensMax = 1024;
 constexpr int32_t kFarTokensMin = 256;  // a shorter way shows nothing but noise
 constexpr int kRoundsNear = 3;
 constexpr int kRoundsFar = 5;
-constexpr int32_t kDraftedTokens = 4;
+constexpr int32_t kDraftedTokens = 5;
 // Shares of the whole time after which the near rounds end, and that reading the far context may
 // take.
 constexpr double kNearShare = 0.6;
@@ -87,14 +87,16 @@ class TimedState {
     return ms;
   }
 
-  // The draft head, per token.
-  std::optional<double> time_draft() {
-    if (position_ + kDraftedTokens > n_reserved_) return std::nullopt;
+  // A run of the draft head for up to kDraftedTokens tokens.
+  std::optional<double> time_draft(int32_t n_tokens) {
+    if (position_ + n_tokens > n_reserved_) return std::nullopt;
     TokenId drafted[kDraftedTokens];
-    const DraftRequest request{.state = state_, .pending = token_at(position_), .out = drafted};
+    const DraftRequest request{.state = state_,
+                               .pending = token_at(position_),
+                               .out = std::span(drafted).first(static_cast<size_t>(n_tokens))};
     const Clock::time_point begin = Clock::now();
     runner_.draft({&request, 1});
-    return ms_since(begin) / kDraftedTokens;
+    return ms_since(begin);
   }
 
  private:
@@ -130,8 +132,8 @@ class TimedState {
 // All that was timed at one context.
 struct Series {
   std::array<Times, CostSurface::kKnots> rows;
-  Times draft;
-  double context_tokens = 0;  // of its last step
+  Times short_draft, long_draft;  // of 1 and of kDraftedTokens tokens
+  double context_tokens = 0;      // of its last step
 
   bool has(size_t knot) const { return !rows[knot].empty(); }
   double ms(size_t knot) const { return median_ms(rows[knot]); }
@@ -155,8 +157,13 @@ void time_near(TimedState& state, bool has_head, double milliseconds_max, Series
       if (ms) near.rows[knot].push_back(*ms);
     }
     if (!has_head || state.elapsed_ms() > milliseconds_max) continue;
-    const std::optional<double> ms = state.time_draft();
-    if (ms) near.draft.push_back(*ms);
+    // After a verify step, as in life: the head first catches up with what was accepted.
+    const std::optional<double> long_ms = state.time_draft(kDraftedTokens);
+    state.time_rows(1);
+    const std::optional<double> short_ms = state.time_draft(1);
+    if (!long_ms || !short_ms) continue;
+    near.long_draft.push_back(*long_ms);
+    near.short_draft.push_back(*short_ms);
   }
   near.context_tokens = state.position();
 }
@@ -229,8 +236,12 @@ CostSurface measure_cost(Runner& runner, double milliseconds_max) {
   time_far(state, info.context_tokens_max, milliseconds_max, near, far);
 
   CostSurface::Figures figures{.context_ms_one_row = context_ms(info, near, far, kOneRow),
-                               .context_ms_all_rows = context_ms(info, near, far, kAllRows),
-                               .draft_token_ms = near.draft.empty() ? 0 : median_ms(near.draft)};
+                               .context_ms_all_rows = context_ms(info, near, far, kAllRows)};
+  if (!near.short_draft.empty()) {
+    const double short_ms = median_ms(near.short_draft);
+    figures.draft_token_ms = (median_ms(near.long_draft) - short_ms) / (kDraftedTokens - 1);
+    figures.draft_run_ms = short_ms - figures.draft_token_ms;
+  }
   const double context_rise = figures.context_ms_all_rows - figures.context_ms_one_row;
   for (size_t knot = 0; knot < CostSurface::kKnots; ++knot) {
     if (!near.has(knot)) continue;

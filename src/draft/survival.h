@@ -1,6 +1,6 @@
-// How far drafts of one source get, learned from outcomes: for each position the chance that its
-// token survives given that those before it did, apart for spans copied after short and long
-// agreement.
+// How far drafts of one source get, learned from outcomes: for each token the chance that it
+// survives given that those before it did. Of a copied span that chance depends on how much has
+// agreed by then, context and span together; of other drafts on the position alone.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@ class Survival {
 
   Survival();
 
+  //   match_tokens  as in Draft: above 0 for copied spans
   void observe(int32_t match_tokens, int32_t n_drafted, int32_t n_accepted);
 
   // Lets half of the evidence go, never the last of it, so that what comes next is believed sooner.
@@ -26,17 +27,17 @@ class Survival {
   Curve curve(int32_t match_tokens) const;
 
  private:
-  static constexpr size_t kBuckets = 5;         // of match_tokens: 0, 1-3, 4-7, 8-15, more
-  static constexpr size_t kPositionGroups = 7;  // of positions: 0, 1, 2, 3, 4-7, 8-15, more
+  static constexpr size_t kPositionGroups = 7;   // of positions: 0, 1, 2, 3, 4-7, 8-15, more
+  static constexpr size_t kAgreementGroups = 7;  // 1-3, 4-7, 8-15, 16-31, 32-63, 64-127, more
+  static constexpr size_t kGroups = kPositionGroups + kAgreementGroups;
   struct Evidence {
     double n = 0;
     double n_survived = 0;
   };
 
-  static size_t bucket_of(int32_t match_tokens);
-  static size_t group_of(int32_t position);
+  static size_t group_of(int32_t match_tokens, int32_t position);
 
-  std::array<std::array<Evidence, kPositionGroups>, kBuckets> evidence_;
+  std::array<Evidence, kGroups> evidence_;  // positions, then agreements
 };
 
 }  // namespace slip

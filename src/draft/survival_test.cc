@@ -23,7 +23,7 @@ TEST(Survival, NeverJudgesTokensAfterARejection) {
 }
 
 TEST(Survival, KeepsShortAndLongAgreementApart) {
-  constexpr int32_t kBucketBorders[] = {0, 1, 4, 8, 16};
+  constexpr int32_t kBucketBorders[] = {0, 1, 4, 8, 16, 32, 64, 128};
   for (const int32_t taught : kBucketBorders) {
     Survival survival;
     const Survival untaught;
@@ -54,10 +54,19 @@ TEST(Survival, WeighsTheLastDraftAsOneOfMany) {
 
 TEST(Survival, HopesAgainForALengthThatWasGivenUp) {
   Survival survival;
-  for (int i = 0; i < 50; ++i) survival.observe(20, 31, 16);
-  ASSERT_LT(survival.curve(20)[31], 0.1);
-  for (int i = 0; i < 100; ++i) survival.observe(20, 16, 16);
-  EXPECT_GT(survival.curve(20)[31], 0.7);
+  for (int i = 0; i < 50; ++i) survival.observe(0, 31, 16);
+  ASSERT_LT(survival.curve(0)[31], 0.1);
+  for (int i = 0; i < 100; ++i) survival.observe(0, 16, 16);
+  EXPECT_GT(survival.curve(0)[31], 0.7);
+}
+
+TEST(Survival, BelievesACopyMoreTheMoreOfItHasAgreed) {
+  Survival survival;
+  for (int i = 0; i < 50; ++i) survival.observe(4, 20, i % 2 == 0 ? 0 : 20);
+  const Survival::Curve curve = survival.curve(4);
+  EXPECT_LT(curve[1], 0.9);
+  EXPECT_GT(curve[20] / curve[4], 0.95);  // 8 agreeing tokens and more
+  EXPECT_GT(survival.curve(8)[1], 0.95);  // so does a copy that begins there
 }
 
 TEST(Survival, NeverRisesAlongADraft) {
