@@ -117,7 +117,7 @@ class TimedState {
       batch_.tokens.push_back(token_at(segment.position + i));
     batch_.segments.assign(1, segment);
     runner_.forward(batch_);
-    runner_.accept({&verdict_, 1});
+    runner_.accept({}, {&verdict_, 1});
   }
 
   Runner& runner_;
