@@ -10,10 +10,18 @@ namespace {
 // never learned. A sound draft head is right for 70 to 85 % of the tokens of ordinary text; copies
 // after 16 agreeing tokens were for more than 97 % (docs/experiments/2026-11-copy-source.md).
 constexpr double kHeadPrior = 0.8;
-constexpr double kAgreementPriors[] = {0.5, 0.6, 0.8, 0.97, 0.99, 0.99, 0.99};
 // Tokens that a guess counts for; for a later position the guess is what the position before it has
 // shown.
 constexpr double kPriorWeight = 2;
+struct Guess {
+  double rate = 0;
+  double weight = 0;  // tokens
+};
+// Long agreements come in long spans: a change ends each of them, and the first such end should not
+// outweigh what is known of all others.
+constexpr Guess kAgreementGuesses[] = {
+    {0.5, kPriorWeight}, {0.6, kPriorWeight}, {0.8, kPriorWeight}, {0.98, 20},
+    {0.99, 20},          {0.99, 20},          {0.99, 20}};
 // A draft's weight after n later ones is (1 - this)^n.
 constexpr double kForgetting = 0.06;
 
@@ -33,8 +41,8 @@ size_t Survival::group_of(int32_t match_tokens, int32_t position) {
 Survival::Survival() {
   evidence_[0] = {.n = kPriorWeight, .n_survived = kPriorWeight * kHeadPrior};
   for (size_t i = 0; i < kAgreementGroups; ++i) {
-    evidence_[kPositionGroups + i] = {.n = kPriorWeight,
-                                      .n_survived = kPriorWeight * kAgreementPriors[i]};
+    const Guess& guess = kAgreementGuesses[i];
+    evidence_[kPositionGroups + i] = {.n = guess.weight, .n_survived = guess.weight * guess.rate};
   }
 }
 
