@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -12,9 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/answer.h"
+#include "app/tuned_cost.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "draft/cost_measurement.h"
 #include "read_floor.h"
 
 namespace slip::bench {
@@ -48,14 +49,6 @@ std::vector<double> figures(const Arm& arm, double (*figure)(const SequenceStats
   return values;
 }
 
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
-  }
-  return "unknown";
-}
-
 nlohmann::ordered_json describe(const Arm& arm, const BenchOptions& options, const RunnerInfo& info,
                                 double read_gb_per_s) {
   const std::vector<double> decode = figures(arm, decode_tokens_per_second);
@@ -73,7 +66,7 @@ nlohmann::ordered_json describe(const Arm& arm, const BenchOptions& options, con
   }
   return {{"bench", "edit"},
           {"commit", options.commit},
-          {"processor", processor()},
+          {"processor", processor_name()},
           {"device", info.device},
           {"prompt", options.prompt.file},
           {"arm", arm.name},
@@ -97,8 +90,10 @@ nlohmann::ordered_json describe(const Arm& arm, const BenchOptions& options, con
 void run(const BenchOptions& options) {
   const ModelSession session = load_session(options.model);
   std::vector<Arm> arms;
+  const CostSurface cost = measure_cost(*session.runner, kMeasureAtLoadMs);
   for (const std::string& name : options.arms) {
-    arms.push_back({.name = name, .drafting = make_drafting({.source = name}, *session.runner)});
+    arms.push_back(
+        {.name = name, .drafting = make_drafting({.source = name}, *session.runner, cost)});
   }
   GenerateRequest request{.prompt = read_prompt(session, options.prompt),
                           .stop_ids = session.stop_ids};

@@ -44,6 +44,8 @@ class Commands {
     add_inspect_options(
         add(app, "inspect", "Say what a model is and what running it takes", run_inspect, inspect_),
         inspect_);
+    add_tune_options(
+        add(app, "tune", "Measure what steps cost here, for --draft auto", run_tune, tune_), tune_);
     add_convert_options(
         add(app, "convert", "Quantise a model and measure what that costs", run_convert, convert_),
         convert_);
@@ -78,15 +80,17 @@ class Commands {
 
   // Of the commands that were not called they are empty.
   std::vector<std::string*> models() {
-    return {&generate_.model.model, &compare_.generate.model.model, &logits_.model.model,
-            &inspect_.model.model,  &convert_.model.model,          &eval_.model.model,
-            &eval_.against};
+    return {&generate_.model.model, &compare_.generate.model.model,
+            &logits_.model.model,   &inspect_.model.model,
+            &tune_.model.model,     &convert_.model.model,
+            &eval_.model.model,     &eval_.against};
   }
 
   GenerateOptions generate_;
   CompareOptions compare_;
   LogitsOptions logits_;
   InspectOptions inspect_;
+  TuneOptions tune_;
   ConvertOptions convert_;
   EvalOptions eval_;
   std::vector<Row> rows_;

@@ -336,7 +336,8 @@ TEST(CommandLine, HelpNamesEveryCommand) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(run({"--help"}), 0);
   const std::string help = testing::internal::GetCapturedStdout();
-  for (const char* command : {"generate", "compare", "logits", "inspect", "convert", "eval"})
+  for (const char* command :
+       {"generate", "compare", "logits", "inspect", "tune", "convert", "eval"})
     EXPECT_NE(help.find(command), std::string::npos) << command;
 }
 

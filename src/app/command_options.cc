@@ -126,6 +126,11 @@ void add_inspect_options(CLI::App& command, InspectOptions& options) {
   command.add_flag("--json", options.is_json, "Print one JSON object");
 }
 
+void add_tune_options(CLI::App& command, TuneOptions& options) {
+  add_model_options(command, options.model);
+  command.add_flag("--json", options.is_json, "Print one JSON object");
+}
+
 void add_convert_options(CLI::App& command, ConvertOptions& options) {
   command.add_option("--model", options.model.model, kModelHelp)->required()->check(require_path);
   command.add_option("--out", options.out, "Folder to write: new, or empty")

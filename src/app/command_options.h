@@ -12,6 +12,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options);
 void add_compare_options(CLI::App& command, CompareOptions& options);
 void add_logits_options(CLI::App& command, LogitsOptions& options);
 void add_inspect_options(CLI::App& command, InspectOptions& options);
+void add_tune_options(CLI::App& command, TuneOptions& options);
 void add_convert_options(CLI::App& command, ConvertOptions& options);
 void add_eval_options(CLI::App& command, EvalOptions& options);
 

@@ -9,6 +9,7 @@ int run_generate(const GenerateOptions& options);
 int run_compare(const CompareOptions& options);
 int run_logits(const LogitsOptions& options);
 int run_inspect(const InspectOptions& options);
+int run_tune(const TuneOptions& options);
 int run_convert(const ConvertOptions& options);
 int run_eval(const EvalOptions& options);
 

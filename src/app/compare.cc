@@ -110,11 +110,11 @@ void print_reference(const std::string& path, const std::string& text) {
 }  // namespace
 
 int run_compare(const CompareOptions& options) {
-  const ModelSession session = load_session(options.generate.model);
+  ModelSession session = load_session(options.generate.model);
   // A wrong path should not show after a minute of work.
   if (!options.reference.empty()) read_text_file(options.reference, ErrorCode::kInvalidArgument);
   Arm drafted{.label = "--draft " + options.generate.draft.source,
-              .drafting = make_drafting(options.generate.draft, *session.runner)};
+              .drafting = prepare_drafting(options.generate.draft, session)};
   if (drafted.drafting.runs_draft_head) warn_of_draft_head(session);
   Arm plain{.label = "plain decoding",
             .drafting = make_drafting({.source = "none"}, *session.runner)};

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/stopwatch.h"
+#include "app/tuned_cost.h"
 #include "backend/batch.h"
 #include "base/error.h"
 #include "draft/copy_source.h"
@@ -43,7 +45,7 @@ const DraftRow& find_row(std::string_view name) {
 
 }  // namespace
 
-Drafting make_drafting(const DraftOptions& options, Runner& runner) {
+Drafting make_drafting(const DraftOptions& options, Runner& runner, const CostSurface& cost) {
   const DraftRow& row = find_row(options.source);
   if (row.needs_head && !runner.info().has_draft_head) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -62,8 +64,16 @@ Drafting make_drafting(const DraftOptions& options, Runner& runner) {
   }
   const int32_t depth = options.depth > 0 ? options.depth : row.depth;
   drafting.chooser = std::make_unique<Chooser>(
-      std::move(sources), ChooserOptions{.adaptive = row.is_adaptive, .n_tokens_max = depth});
+      std::move(sources), ChooserOptions{.adaptive = row.is_adaptive, .n_tokens_max = depth}, cost);
   return drafting;
+}
+
+Drafting prepare_drafting(const DraftOptions& options, ModelSession& session) {
+  if (!find_row(options.source).is_adaptive) return make_drafting(options, *session.runner);
+  const Stopwatch watch;
+  const CostSurface cost = find_cost(session.file, *session.runner);
+  session.load_ms += watch.ms();
+  return make_drafting(options, *session.runner, cost);
 }
 
 }  // namespace slip

@@ -3,9 +3,11 @@
 
 #include <memory>
 
+#include "app/model_session.h"
 #include "app/options.h"
 #include "backend/runner.h"
 #include "draft/chooser.h"
+#include "draft/cost_surface.h"
 
 namespace slip {
 
@@ -16,6 +18,12 @@ struct Drafting {
 
 // `runner` outlives the result. Throws Error{kInvalidArgument} for an unknown source, and for "mtp"
 // on a model without a draft head.
-Drafting make_drafting(const DraftOptions& options, Runner& runner);
+//   cost  what steps cost, for "auto"
+Drafting make_drafting(const DraftOptions& options, Runner& runner,
+                       const CostSurface& cost = CostSurface());
+
+// The same for a command's own model. "auto" starts from the cost surface that `slipstream tune`
+// kept, or from one measured here; the time counts as loading.
+Drafting prepare_drafting(const DraftOptions& options, ModelSession& session);
 
 }  // namespace slip

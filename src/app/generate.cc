@@ -115,8 +115,8 @@ void print_summary(const GenerateRequest& request, const Answer& answer) {
 }  // namespace
 
 int run_generate(const GenerateOptions& options) {
-  const ModelSession session = load_session(options.model);
-  const Drafting drafting = make_drafting(options.draft, *session.runner);
+  ModelSession session = load_session(options.model);
+  const Drafting drafting = prepare_drafting(options.draft, session);
   if (drafting.runs_draft_head) warn_of_draft_head(session);
   const GenerateRequest request = make_request(session, options);
   const Answer result = answer(session, drafting, request, /*is_streamed=*/!options.is_json);

@@ -60,6 +60,11 @@ struct InspectOptions {
   bool is_json = false;
 };
 
+struct TuneOptions {
+  ModelOptions model;
+  bool is_json = false;
+};
+
 // The last one whose pattern matches a module decides.
 struct BitsOverride {
   std::string pattern;  // of the module's name in the new file: * and ? as in a shell
