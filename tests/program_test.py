@@ -83,6 +83,52 @@ class Program(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
         self.assertIn(b"[cancelled]", report)
 
+    def test_chat_answers_each_line_and_saves_the_conversation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            saved = Path(folder, "chat.json")
+            arguments = ["chat", "--model", MODEL, "--max-tokens", "4", "--save", str(saved)]
+            done = run(*arguments, input="one\ntwo\\\nthree\n/exit\nfour\n")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            messages = json.loads(saved.read_text())["messages"]
+            self.assertEqual([m["content"] for m in messages if m["role"] == "user"], ["one", "two\nthree"])
+            self.assertEqual(done.stdout, "".join(m["content"] + "\n" for m in messages if m["role"] == "assistant"))
+            self.assertIn("kept from before", done.stderr)
+            done = run(*arguments, "--load", str(saved), input="four")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(saved.read_text())["messages"][:4], messages)
+            self.assertEqual(len(json.loads(saved.read_text())["messages"]), 6)
+
+    def test_a_damaged_conversation_is_refused_in_one_sentence_that_names_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            damaged = Path(folder, "chat.json")
+            damaged.write_text('{"messages": [')
+            done = run("chat", "--model", MODEL, "--load", str(damaged), input="")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn("chat.json", done.stderr)
+
+    def test_chat_goes_on_behind_a_message_that_fails_and_says_so_by_its_status(self):
+        done = run("chat", "--model", MODEL, "--context", "64", "--max-tokens", "2",
+                   input="word " * 100 + "\n/nonsense\none\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--context is 64", done.stderr)
+        self.assertIn('found "/nonsense"', done.stderr)
+        self.assertIn("[length] 2 tokens", done.stderr)
+
+    def test_an_interrupt_stops_an_answer_of_chat_and_at_the_prompt_chat_itself(self):
+        process = subprocess.Popen([PROGRAM, "chat", "--model", MODEL, "--temperature", "1.5", "--seed", "1"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(b"Write a long file.\n")
+        process.stdin.flush()
+        process.stdout.read(1)  # the answer has begun
+        process.send_signal(signal.SIGINT)
+        self.assertIn(b"[cancelled]", process.stderr.readline())
+        time.sleep(0.2)  # until it waits for the next line
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+
     def test_a_closed_stdout_ends_the_answer_with_a_sentence(self):
         process = subprocess.Popen([PROGRAM, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         process.stdout.read(1)

@@ -57,7 +57,7 @@ FUNCTION_LINES_MAX = 70
 
 # Tests that cover more than the source of their name: inner parts are tested through the face that others use.
 TESTED_THROUGH = {
-    "tests/program_test.py": ["src/app/environment.cc", "src/app/main.cc"],
+    "tests/program_test.py": ["src/app/chat.cc", "src/app/environment.cc", "src/app/main.cc"],
     "src/app/command_line_test.cc": [
         "src/app/backends.cc", "src/app/command_options.cc", "src/app/drafting.cc",
         "src/app/option_checks.cc", "src/app/sampling_options.cc"],

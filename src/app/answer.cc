@@ -5,7 +5,6 @@
 
 #include "app/interrupt.h"
 #include "app/standard_output.h"
-#include "engine/engine.h"
 #include "text/detokenizer.h"
 #include "text/stop_matcher.h"
 
@@ -13,15 +12,15 @@ namespace slip {
 
 namespace {
 
-void write_out(const std::string& text) {
+double per_second(double n, double ms) { return ms > 0 ? n * 1e3 / ms : 0; }
+
+}  // namespace
+
+void write_out(std::string_view text) {
   if (text.empty()) return;
   std::fwrite(text.data(), 1, text.size(), stdout);
   flush_stdout();
 }
-
-double per_second(double n, double ms) { return ms > 0 ? n * 1e3 / ms : 0; }
-
-}  // namespace
 
 GenerateRequest make_request(const ModelSession& session, const GenerateOptions& options) {
   GenerateRequest request{.prompt = read_prompt(session, options.prompt),
@@ -36,6 +35,13 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
               bool is_streamed) {
   Engine engine(*session.runner, *drafting.chooser, {}, drafting.runs_draft_head,
                 &session.tokenizer);
+  return answer(session, engine, request, [is_streamed](std::string_view text) {
+    if (is_streamed) write_out(text);
+  });
+}
+
+Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest& request,
+              const std::function<void(std::string_view)>& write) {
   Detokenizer detokenizer(session.tokenizer, /*skip_special=*/true);
   StopMatcher matcher(request.stop_strings);
   const SequenceId sequence = engine.submit(request);
@@ -58,7 +64,7 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
         is_finished = true;
       }
       result.text += text;
-      if (is_streamed) write_out(text);
+      write(text);
     }
   }
   if (result.finish.error) throw Error(*result.finish.error, result.finish.message);

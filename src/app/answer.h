@@ -1,12 +1,14 @@
 // One request from prompt tokens to text, on an engine of its own.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/drafting.h"
 #include "app/model_session.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 
 namespace slip {
 
@@ -25,6 +27,13 @@ GenerateRequest make_request(const ModelSession& session, const GenerateOptions&
 // that cannot be written.
 Answer answer(const ModelSession& session, const Drafting& drafting, const GenerateRequest& request,
               bool is_streamed);
+
+// The same on `engine`, which runs nothing else. `write` is called with text as it arrives.
+Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest& request,
+              const std::function<void(std::string_view)>& write);
+
+// `text` to stdout, at once. Throws as flush_stdout() does.
+void write_out(std::string_view text);
 
 // Of the answer, once it is finished; 0 where there is nothing to divide by.
 double prefill_tokens_per_second(const SequenceStats& stats);

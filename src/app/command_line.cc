@@ -35,6 +35,7 @@ class Commands {
   void add_to(CLI::App& app) {
     add_generate_options(add(app, "generate", "Answer one prompt", run_generate, generate_),
                          generate_);
+    add_chat_options(add(app, "chat", "Talk with a model in the terminal", run_chat, chat_), chat_);
     add_compare_options(
         add(app, "compare", "Answer one prompt with plain decoding and with drafts, and show both",
             run_compare, compare_),
@@ -80,13 +81,13 @@ class Commands {
 
   // Of the commands that were not called they are empty.
   std::vector<std::string*> models() {
-    return {&generate_.model.model, &compare_.generate.model.model,
-            &logits_.model.model,   &inspect_.model.model,
-            &tune_.model.model,     &convert_.model.model,
-            &eval_.model.model,     &eval_.against};
+    return {&generate_.model.model, &chat_.model.model,    &compare_.generate.model.model,
+            &logits_.model.model,   &inspect_.model.model, &tune_.model.model,
+            &convert_.model.model,  &eval_.model.model,    &eval_.against};
   }
 
   GenerateOptions generate_;
+  ChatOptions chat_;
   CompareOptions compare_;
   LogitsOptions logits_;
   InspectOptions inspect_;

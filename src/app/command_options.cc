@@ -43,6 +43,24 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   add_context_option(command, options);
 }
 
+void add_draft_options(CLI::App& command, DraftOptions& options) {
+  command.add_option("--draft", options.source, "Draft source: none, mtp, copy, auto")
+      ->capture_default_str();
+  command
+      .add_option("--depth", options.depth,
+                  "Most draft tokens in a step; 0: 3 for mtp, 31 otherwise")
+      ->check(whole_number(0, kDraftTokensMax))
+      ->capture_default_str();
+}
+
+void add_max_tokens_option(CLI::App& command, int32_t& max_tokens) {
+  command
+      .add_option("--max-tokens", max_tokens,
+                  "Most tokens of an answer; 0: 4096 or what the context leaves")
+      ->check(whole_number(0, kTokensMax))
+      ->capture_default_str();
+}
+
 void add_prompt_options(CLI::App& command, GenerateOptions& options) {
   add_model_options(command, options.model);
   CLI::Option* text = command.add_option("--prompt", options.prompt.text, "The prompt");
@@ -53,19 +71,10 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
   text->excludes(file);
   command.add_flag("--chat", options.prompt.is_chat,
                    "The prompt is a user's message: apply the chat template");
-  command.add_option("--draft", options.draft.source, "Draft source: none, mtp, copy, auto")
-      ->capture_default_str();
-  command
-      .add_option("--depth", options.draft.depth,
-                  "Most draft tokens in a step; 0: 3 for mtp, 31 otherwise")
-      ->check(whole_number(0, kDraftTokensMax))
-      ->capture_default_str();
-  command
-      .add_option("--max-tokens", options.max_tokens,
-                  "Most tokens to generate; 0: 4096 or what the context leaves")
-      ->check(whole_number(0, kTokensMax))
-      ->capture_default_str();
+  add_draft_options(command, options.draft);
+  add_max_tokens_option(command, options.max_tokens);
   add_sampling_options(command, options.sampling);
+  add_logprobs_option(command, options.sampling);
   command.callback([&command] {
     if (command.count("--prompt") + command.count("--prompt-file") != 1) {
       throw CLI::RequiredError("--prompt or --prompt-file");
@@ -78,6 +87,21 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
 void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_prompt_options(command, options);
   command.add_flag("--json", options.is_json, "Print one JSON object instead of streaming text");
+}
+
+void add_chat_options(CLI::App& command, ChatOptions& options) {
+  add_model_options(command, options.model);
+  add_draft_options(command, options.draft);
+  add_max_tokens_option(command, options.max_tokens);
+  add_sampling_options(command, options.sampling);
+  CLI::Option* system =
+      command.add_option("--system", options.system, "What the model is told before all messages");
+  CLI::Option* load =
+      command.add_option("--load", options.load, "File with a conversation to go on with")
+          ->check(require_path);
+  system->excludes(load);
+  command.add_option("--save", options.save, "File that gets the conversation after every answer")
+      ->check(require_path);
 }
 
 void add_compare_options(CLI::App& command, CompareOptions& options) {

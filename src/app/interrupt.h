@@ -11,4 +11,12 @@ void catch_interrupts();
 
 bool is_interrupted();
 
+// Forgets a Ctrl-C that ended what it was meant to end; the next one raises the flag again. SIGTERM
+// and SIGHUP want the whole program to end and are not forgotten.
+void clear_interrupt();
+
+// Waits until `descriptor` can be read or is at its end. False when a signal came first, or has
+// come already.
+bool wait_for_input(int descriptor);
+
 }  // namespace slip

@@ -8,7 +8,7 @@
 namespace slip {
 namespace {
 
-// Signals stay in a child: a raised flag is never lowered.
+// Signals stay in a child: not every raised flag can be lowered.
 TEST(InterruptDeathTest, TheFirstSignalRaisesTheFlag) {
   EXPECT_EXIT(
       {
@@ -58,6 +58,31 @@ TEST(InterruptDeathTest, AClosedPipeDoesNotKill) {
         catch_interrupts();
         std::raise(SIGPIPE);
         std::exit(is_interrupted() ? 8 : 7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(InterruptDeathTest, AClearedFlagIsRaisedAgain) {
+  EXPECT_EXIT(
+      {
+        catch_interrupts();
+        std::raise(SIGINT);
+        clear_interrupt();
+        const bool was_cleared = !is_interrupted();
+        std::raise(SIGINT);
+        std::exit(was_cleared && is_interrupted() ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(InterruptDeathTest, AnEndIsNotForgotten) {
+  EXPECT_EXIT(
+      {
+        catch_interrupts();
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+        clear_interrupt();
+        std::exit(is_interrupted() ? 7 : 8);
       },
       testing::ExitedWithCode(7), "");
 }

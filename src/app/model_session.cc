@@ -146,32 +146,27 @@ ModelSession load_session(const ModelOptions& options) {
           std::move(stop_ids), std::move(runner),    watch.ms()};
 }
 
-namespace {
-
-// The user's text as one message. What it spells never becomes a control token: the template alone
-// is trusted with those.
-std::vector<TokenId> encode_chat(const ModelSession& session, std::string text) {
+ChatPrompt encode_conversation(const ModelSession& session, std::span<const ChatMessage> messages) {
   if (!session.chat_template) {
     throw Error(ErrorCode::kInvalidArgument,
-                "--chat: " + session.file.folder().string() +
-                    " has no chat template, neither chat_template.jinja nor one in "
-                    "tokenizer_config.json; leave --chat out");
+                session.file.folder().string() +
+                    ": found no chat template, neither chat_template.jinja nor one in "
+                    "tokenizer_config.json; generate without --chat takes plain text");
   }
-  const ChatMessage message{.role = "user", .content = std::move(text)};
-  Conversation conversation = to_conversation({&message, 1}, true);
+  Conversation conversation = to_conversation(messages, true);
   conversation.variables = load_template_variables(session.file);
   conversation.now = wall_clock();
   const Prompt prompt = session.chat_template->render(conversation);
-  return session.tokenizer.encode(prompt.text, prompt.untrusted);
+  return {.tokens = session.tokenizer.encode(prompt.text, prompt.untrusted),
+          .begins_in_reasoning = prompt.text.ends_with("<think>\n")};
 }
 
-}  // namespace
-
 std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOptions& options) {
-  std::string text = read_prompt_text(options);
+  const ChatMessage message{.role = "user", .content = read_prompt_text(options)};
   std::vector<TokenId> tokens =
-      options.is_chat ? encode_chat(session, std::move(text))
-                      : session.tokenizer.encode(text, AddedTokens::kMatch, Frame::kFromFile);
+      options.is_chat
+          ? encode_conversation(session, {&message, 1}).tokens
+          : session.tokenizer.encode(message.content, AddedTokens::kMatch, Frame::kFromFile);
   if (tokens.empty())
     throw Error(ErrorCode::kInvalidArgument, "the prompt has no tokens, wanted at least one");
   return tokens;

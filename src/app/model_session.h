@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,16 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
 // The prompt's tokens: the text as it stands, or as a user's message in the model's chat template.
 // Throws Error{kInvalidArgument} for an empty prompt or a model without a template.
 std::vector<TokenId> read_prompt(const ModelSession& session, const PromptOptions& options);
+
+struct ChatPrompt {
+  std::vector<TokenId> tokens;
+  bool begins_in_reasoning = false;  // the template has opened it for the answer
+};
+
+// The conversation in the model's chat template, open for an answer. What messages spell never
+// becomes a control token: the template alone is trusted with those. Throws Error{kInvalidArgument}
+// for a model without a template, and for messages that the template refuses.
+ChatPrompt encode_conversation(const ModelSession& session, std::span<const ChatMessage> messages);
 
 // Tokens to generate: as asked, or the default where that fits the context. Throws
 // Error{kInvalidArgument} naming --context or

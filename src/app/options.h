@@ -39,6 +39,16 @@ struct GenerateOptions {
   bool is_json = false;
 };
 
+struct ChatOptions {
+  ModelOptions model;
+  DraftOptions draft;
+  SamplingOptions sampling;
+  int32_t max_tokens = 0;  // of each answer; 0: kMaxTokensDefault, or what the context leaves
+  std::string system;      // empty: no system message
+  std::string load;        // file with a conversation to go on with; empty: none
+  std::string save;        // file that gets the conversation after every answer; empty: none
+};
+
 struct CompareOptions {
   GenerateOptions generate;
   std::string reference;  // file with the text that the answer should be; empty: none

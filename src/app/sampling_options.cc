@@ -114,6 +114,9 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
           "keep more and change the law of the answer")
       ->default_str("exact");
   command.add_option("--stop", options.stop_strings, "Text that ends the answer")->take_all();
+}
+
+void add_logprobs_option(CLI::App& command, SamplingOptions& options) {
   command
       .add_option("--logprobs", options.n_logprobs,
                   "With --json: log-probabilities of each token and of this many others")
