@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "app/interrupt.h"
+#include "app/progress_line.h"
 #include "app/standard_output.h"
 #include "text/detokenizer.h"
 #include "text/stop_matcher.h"
@@ -11,6 +12,11 @@
 namespace slip {
 
 namespace {
+
+void show(const PromptProgress& progress, ProgressLine& line) {
+  line.show("reading the prompt " + progress_bar(progress.n_read, progress.n_prompt) + " of " +
+            std::to_string(progress.n_prompt) + " tokens");
+}
 
 double per_second(double n, double ms) { return ms > 0 ? n * 1e3 / ms : 0; }
 
@@ -46,10 +52,12 @@ Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest
   StopMatcher matcher(request.stop_strings);
   const SequenceId sequence = engine.submit(request);
   Answer result;
+  ProgressLine line;
   bool is_finished = false;
   while (!is_finished) {
     if (is_interrupted()) engine.cancel(sequence);
     for (const TokenChunk& chunk : engine.step()) {
+      line.erase();
       std::string text;
       for (const TokenId token : chunk.tokens) {
         const bool is_stop = std::ranges::find(request.stop_ids, token) != request.stop_ids.end();
@@ -66,6 +74,7 @@ Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest
       result.text += text;
       write(text);
     }
+    if (const auto progress = engine.progress()) show(*progress, line);
   }
   if (result.finish.error) throw Error(*result.finish.error, result.finish.message);
   return result;

@@ -34,8 +34,9 @@ TEST(AnswerText, SendsNoControlSequenceElsewhere) {
 
 TEST(AnswerText, KeepsTheContentAlone) {
   AnswerText answer(/*begins_in_reasoning=*/true, /*dims_reasoning=*/true);
-  show(answer, "why\n</think>\n\nso <tool_call> it is");
-  EXPECT_EQ(answer.content(), "so <tool_call> it is");
+  const std::string content = "so\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+  show(answer, "why\n</think>\n\n" + content);
+  EXPECT_EQ(answer.content(), content);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "app/backends.h"
 #include "app/input_text.h"
 #include "app/memory_purpose.h"
+#include "app/progress_line.h"
+#include "app/standard_output.h"
 #include "app/stopwatch.h"
 #include "base/error.h"
 #include "io/json_file.h"
@@ -129,6 +131,8 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
 
 ModelSession load_session(const ModelOptions& options) {
   const Stopwatch watch;
+  ProgressLine line;
+  line.show("loading " + one_line(options.model));
   find_backend(options.device);
   ModelFile file = ModelFile::open(options.model);
   Tokenizer tokenizer = load_tokenizer(file);

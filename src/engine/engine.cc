@@ -53,6 +53,14 @@ void Engine::cancel(SequenceId sequence) {
 
 bool Engine::idle() const { return scheduler_.empty(); }
 
+std::optional<PromptProgress> Engine::progress() const {
+  for (const Sequence& s : scheduler_.running()) {
+    if (s.n_generated() == 0)
+      return PromptProgress{.n_read = s.n_committed, .n_prompt = s.n_prompt};
+  }
+  return std::nullopt;
+}
+
 std::span<const TokenChunk> Engine::step() {
   chunks_.clear();
   end_cancelled();
@@ -188,6 +196,10 @@ void Engine::append_all() {
 void Engine::append_one(Sequence& sequence, const Segment& segment, const Verdict& verdict,
                         const ChosenDraft* maybe_draft, TokenChunk& chunk) {
   sequence.n_committed = segment.position + segment.n_certain + verdict.n_accepted;
+  if (sequence.first_token) {
+    sequence.stats.draft_ms += cost_.draft_ms;
+    sequence.stats.verify_ms += cost_.forward_ms;
+  }
   const auto accepted = tokens_of(maybe_draft).first(static_cast<size_t>(verdict.n_accepted));
   const Appended appended =
       append(sequence, accepted, verdict.is_finite ? std::optional(verdict.next) : std::nullopt);
@@ -230,6 +242,10 @@ void Engine::count_drafts(Sequence& sequence, const Segment& segment, const Verd
   sequence.stats.drafted += segment.n_drafts();
   sequence.stats.accepted += n_output;
   sequence.stats.accepted_by_source[static_cast<size_t>(draft.source)] += n_output;
+  for (size_t i = 0; i < static_cast<size_t>(segment.n_drafts()); ++i) {
+    ++sequence.stats.drafted_by_position[i];
+    if (i < static_cast<size_t>(n_output)) ++sequence.stats.accepted_by_position[i];
+  }
   chooser_.observe(
       draft,
       {.sequence = sequence.id, .n_drafted = segment.n_drafts(), .n_accepted = verdict.n_accepted});

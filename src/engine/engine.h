@@ -2,6 +2,7 @@
 // draft sources.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,12 @@
 #include "engine/scheduler.h"
 
 namespace slip {
+
+// How far a prompt has been read.
+struct PromptProgress {
+  int32_t n_read = 0;  // tokens, those that a kept state covered included
+  int32_t n_prompt = 0;
+};
 
 class Engine {
  public:
@@ -40,6 +47,9 @@ class Engine {
   // requests try the next step.
   std::span<const TokenChunk> step();
   bool idle() const;
+
+  // Of the first running request whose answer has not begun; nothing when there is none.
+  std::optional<PromptProgress> progress() const;
 
  private:
   void end_cancelled();

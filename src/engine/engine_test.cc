@@ -208,6 +208,47 @@ TEST(Engine, ReadsAPromptWhileOthersDecode) {
   }
 }
 
+TEST(Engine, TellsHowFarThePromptIsRead) {
+  EngineFixture fixture({.limits = {.prompt_rows_max = 16}});
+  EXPECT_FALSE(fixture.engine.progress().has_value());
+  fixture.engine.submit({.prompt = make_prompt(40, 1), .max_tokens = 4});
+  std::vector<int32_t> n_read;
+  while (fixture.answers.empty()) {
+    fixture.step();
+    const std::optional<PromptProgress> progress = fixture.engine.progress();
+    n_read.push_back(progress ? progress->n_read : -1);
+    EXPECT_EQ(progress ? progress->n_prompt : 40, 40);
+  }
+  EXPECT_EQ(n_read, (std::vector<int32_t>{16, 32, -1}));
+}
+
+TEST(Engine, CountsDraftsByTheirPosition) {
+  const FixtureOptions options{.source = {.n_tokens = 4, .wrong_every = 3}};
+  const SequenceStats stats = answer_alone(options, short_request()).finish.value().stats;
+  int32_t n_drafted = 0;
+  int32_t n_accepted = 0;
+  for (size_t i = 0; i < kDraftTokensMax; ++i) {
+    n_drafted += stats.drafted_by_position[i];
+    n_accepted += stats.accepted_by_position[i];
+    EXPECT_LE(stats.accepted_by_position[i], stats.drafted_by_position[i]);
+    if (i > 0) {
+      EXPECT_LE(stats.accepted_by_position[i], stats.accepted_by_position[i - 1]);
+    }
+  }
+  EXPECT_EQ(n_drafted, stats.drafted);
+  EXPECT_EQ(n_accepted, stats.accepted);
+  EXPECT_EQ(stats.drafted_by_position[4], 0);
+  EXPECT_GT(stats.drafted_by_position[0], stats.accepted_by_position[3]);
+}
+
+TEST(Engine, TimesItsDraftsAndItsPassesWithinTheDecoding) {
+  const FixtureOptions options{.source = {.n_tokens = 4, .wrong_every = 3}};
+  const SequenceStats stats = answer_alone(options, short_request()).finish.value().stats;
+  EXPECT_GT(stats.draft_ms, 0);
+  EXPECT_GT(stats.verify_ms, 0);
+  EXPECT_LE(stats.draft_ms + stats.verify_ms, stats.decode_ms);
+}
+
 TEST(Engine, CountsWhatItDid) {
   const FixtureOptions options{.source = {.n_tokens = 4, .wrong_every = 3}};
   EngineFixture fixture(options);

@@ -1,12 +1,14 @@
 // What a client asks, and what comes back.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backend/batch.h"
 #include "base/error.h"
 #include "base/ids.h"
 #include "sample/logprobs.h"
@@ -39,8 +41,13 @@ struct SequenceStats {
   int32_t drafted = 0;
   int32_t accepted = 0;                     // drafts that became output; cut ones excluded
   std::vector<int32_t> accepted_by_source;  // [sources of the engine's chooser]
-  double prefill_ms = 0;                    // from admission until the first token
-  double decode_ms = 0;                     // from then on
+  // By place in the draft, the first one first: how many were verified, and became output.
+  std::array<int32_t, kDraftTokensMax> drafted_by_position{};
+  std::array<int32_t, kDraftTokensMax> accepted_by_position{};
+  double prefill_ms = 0;  // from admission until the first token
+  double decode_ms = 0;   // from then on
+  double draft_ms = 0;    // of it: choosing and making drafts, in steps shared with neighbours all
+  double verify_ms = 0;   // of it: passes over the model and judging drafts, likewise
   int64_t state_bytes = 0;  // of the sequence at its end: state, cache blocks in use
 };
 

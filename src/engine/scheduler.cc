@@ -159,6 +159,10 @@ void Scheduler::admit() {
 
 std::span<Sequence> Scheduler::running() { return std::span(sequences_).first(n_running_); }
 
+std::span<const Sequence> Scheduler::running() const {
+  return std::span(sequences_).first(n_running_);
+}
+
 std::span<Sequence> Scheduler::waiting() { return std::span(sequences_).subspan(n_running_); }
 
 void Scheduler::remove_finished() {

@@ -38,6 +38,7 @@ class Scheduler {
 
   // In the order in which they were submitted. Valid until the next call that changes the set.
   std::span<Sequence> running();
+  std::span<const Sequence> running() const;
   std::span<Sequence> waiting();
   bool empty() const { return sequences_.empty(); }
 

@@ -1,0 +1,41 @@
+#include "app/progress_line.h"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace slip {
+
+namespace {
+
+constexpr const char* kEraseLine = "\r\x1b[K";
+constexpr int64_t kBarWidth = 20;
+
+}  // namespace
+
+ProgressLine::ProgressLine() : ProgressLine(stderr, isatty(STDERR_FILENO) != 0) {}
+
+void ProgressLine::show(const std::string& text, Clock::time_point now) {
+  if (!is_terminal_ || (last_drawn_ && now - *last_drawn_ < kInterval)) return;
+  std::fprintf(out_, "%s%s", kEraseLine, text.c_str());
+  std::fflush(out_);
+  is_drawn_ = true;
+  last_drawn_ = now;
+}
+
+void ProgressLine::erase() {
+  if (!is_drawn_) return;
+  std::fputs(kEraseLine, out_);
+  std::fflush(out_);
+  is_drawn_ = false;
+}
+
+std::string progress_bar(int64_t n_done, int64_t n_all) {
+  const int64_t n = std::clamp<int64_t>(n_done, 0, n_all);
+  const auto n_full = static_cast<size_t>(n * kBarWidth / n_all);
+  char percent[16];
+  std::snprintf(percent, sizeof percent, " %3d %%", static_cast<int>(n * 100 / n_all));
+  return "[" + std::string(n_full, '#') + std::string(kBarWidth - n_full, '.') + "]" + percent;
+}
+
+}  // namespace slip
