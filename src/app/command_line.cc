@@ -40,6 +40,12 @@ class Commands {
         add(app, "compare", "Answer one prompt with plain decoding and with drafts, and show both",
             run_compare, compare_),
         compare_);
+    CLI::App* bench = app.add_subcommand("bench", "Measure speed");
+    bench->require_subcommand(1);
+    add_bench_decode_options(
+        add(*bench, "decode", "Speed and acceptance of every draft source, as JSON lines",
+            run_bench_decode, bench_decode_),
+        bench_decode_);
     add_logits_options(add(app, "logits", "Write the logits of given tokens", run_logits, logits_),
                        logits_);
     add_inspect_options(
@@ -81,14 +87,17 @@ class Commands {
 
   // Of the commands that were not called they are empty.
   std::vector<std::string*> models() {
-    return {&generate_.model.model, &chat_.model.model,    &compare_.generate.model.model,
-            &logits_.model.model,   &inspect_.model.model, &tune_.model.model,
-            &convert_.model.model,  &eval_.model.model,    &eval_.against};
+    return {&generate_.model.model,     &chat_.model.model,
+            &bench_decode_.model.model, &compare_.generate.model.model,
+            &logits_.model.model,       &inspect_.model.model,
+            &tune_.model.model,         &convert_.model.model,
+            &eval_.model.model,         &eval_.against};
   }
 
   GenerateOptions generate_;
   ChatOptions chat_;
   CompareOptions compare_;
+  BenchDecodeOptions bench_decode_;
   LogitsOptions logits_;
   InspectOptions inspect_;
   TuneOptions tune_;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/bench_decode.h"
 #include "app/convert_plan.h"
 #include "app/option_checks.h"
 #include "backend/batch.h"
@@ -113,6 +114,35 @@ void add_compare_options(CLI::App& command, CompareOptions& options) {
       .add_option("--runs", options.n_runs, "Runs of each arm, taken in turns; medians are shown")
       ->check(whole_number(1, 100))
       ->capture_default_str();
+}
+
+void add_bench_decode_options(CLI::App& command, BenchDecodeOptions& options) {
+  add_model_options(command, options.model);
+  command
+      .add_option("--prompts", options.prompts,
+                  "Files and folders: a .md file is a chat message, another the begin of a text")
+      ->required()
+      ->check(require_path);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--draft",
+          [&options](const std::vector<std::string>& texts) {
+            options.drafts.clear();
+            for (const std::string& text : texts) options.drafts.push_back(parse_draft(text));
+          },
+          "Draft sources to compare, with a depth as in mtp:2; the first is the measure")
+      ->default_str("none mtp:1 mtp:2 mtp:3 copy auto");
+  command.add_option("--temperature", options.temperatures, "Temperatures, each with every source")
+      ->check(number(0, 100))
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Of everything that is drawn")
+      ->check(seed())
+      ->capture_default_str();
+  command.add_option("--runs", options.n_runs, "Runs of each source, taken in turns")
+      ->check(whole_number(1, 1000))
+      ->capture_default_str();
+  add_max_tokens_option(command, options.max_tokens);
+  command.add_option("--commit", options.commit, "Recorded in every line")->capture_default_str();
 }
 
 void add_logits_options(CLI::App& command, LogitsOptions& options) {

@@ -55,6 +55,22 @@ struct CompareOptions {
   int32_t n_runs = 3;     // of each arm
 };
 
+struct BenchDecodeOptions {
+  ModelOptions model;
+  std::vector<std::string> prompts;  // files and folders, at least one
+  std::vector<DraftOptions> drafts = {{.source = "none"},
+                                      {.source = "mtp", .depth = 1},
+                                      {.source = "mtp", .depth = 2},
+                                      {.source = "mtp", .depth = 3},
+                                      {.source = "copy"},
+                                      {.source = "auto"}};
+  std::vector<double> temperatures = {0, 0.6, 1};
+  uint64_t seed = 0;
+  int32_t n_runs = 3;        // of each source
+  int32_t max_tokens = 300;  // of an answer; 0: kMaxTokensDefault, or what the context leaves
+  std::string commit = "unknown";
+};
+
 struct LogitsOptions {
   ModelOptions model;
   std::string tokens;  // exactly one of the two is given

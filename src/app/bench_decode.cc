@@ -1,0 +1,205 @@
+#include "app/bench_decode.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/draft_probe.h"
+#include "app/interrupt.h"
+#include "app/standard_output.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/json.h"
+
+namespace slip {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A request that all arms answer.
+struct Case {
+  std::string workload;
+  GenerateRequest request;
+};
+
+// Where a chat message is a .md file and the begin of a text anything else.
+GenerateRequest make_request(const ModelSession& session, const fs::path& prompt,
+                             double temperature, const BenchDecodeOptions& options) {
+  GenerateOptions generate{
+      .prompt = {.file = prompt.string(), .is_chat = prompt.extension() == ".md"},
+      .max_tokens = options.max_tokens};
+  generate.sampling.params.shape.temperature = static_cast<float>(temperature);
+  generate.sampling.seed = options.seed;
+  return make_request(session, generate);
+}
+
+// A whole run, since numbers of different runs would not add up.
+const Answer& median_answer(const std::vector<Answer>& answers) {
+  std::vector<const Answer*> sorted;
+  for (const Answer& answer : answers) sorted.push_back(&answer);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle, {}, [](const Answer* answer) {
+    return decode_tokens_per_second(answer->finish.stats);
+  });
+  return **middle;
+}
+
+double best_speed(const std::vector<Answer>& answers) {
+  double best = 0;
+  for (const Answer& answer : answers)
+    best = std::max(best, decode_tokens_per_second(answer.finish.stats));
+  return best;
+}
+
+nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temperature,
+                                const BenchDecodeOptions& options, const RunnerInfo& info) {
+  const Answer& answer = median_answer(arm.answers);
+  const SequenceStats& stats = answer.finish.stats;
+  nlohmann::ordered_json by_source = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < arm.drafting.chooser->sources().size(); ++i) {
+    by_source[std::string(arm.drafting.chooser->sources()[i]->name())] =
+        stats.accepted_by_source[i];
+  }
+  return {{"bench", "decode"},
+          {"commit", options.commit},
+          {"device", info.device},
+          {"workload", of.workload},
+          {"source", arm.draft.source},
+          {"depth", arm.draft.depth},
+          {"temperature", temperature},
+          {"seed", options.seed},
+          {"runs", arm.answers.size()},
+          {"prompt_tokens", stats.prompt_tokens},
+          {"completion_tokens", stats.completion_tokens},
+          {"tokens_hash", std::to_string(hash_tokens(answer.tokens))},
+          {"decode_tokens_per_second", decode_tokens_per_second(stats)},
+          {"decode_tokens_per_second_best", best_speed(arm.answers)},
+          {"prefill_tokens_per_second", prefill_tokens_per_second(stats)},
+          {"tokens_per_step", tokens_per_step(stats)},
+          {"steps", stats.steps},
+          {"drafted", stats.drafted},
+          {"accepted", stats.accepted},
+          {"accepted_by_source", by_source},
+          {"drafted_by_position", stats.drafted_by_position},
+          {"accepted_by_position", stats.accepted_by_position},
+          {"decode_ms", stats.decode_ms},
+          {"draft_ms", stats.draft_ms},
+          {"verify_ms", stats.verify_ms}};
+}
+
+void print_row(const BenchArm& arm, const Case& of, double temperature, double plain_speed) {
+  const SequenceStats& stats = median_answer(arm.answers).finish.stats;
+  const std::string source =
+      arm.draft.source + (arm.draft.depth > 0 ? " " + std::to_string(arm.draft.depth) : "");
+  const double speed = decode_tokens_per_second(stats);
+  std::fprintf(stderr, "%-24s %4g  %-8s %8.0f %6.2f x %8.2f %10d of %d\n", of.workload.c_str(),
+               temperature, source.c_str(), speed, plain_speed > 0 ? speed / plain_speed : 0,
+               tokens_per_step(stats), stats.accepted, stats.drafted);
+}
+
+// Nothing when it was interrupted; otherwise whether all tokens were the same.
+std::optional<bool> run_case(const ModelSession& session, const Case& of, double temperature,
+                             const BenchDecodeOptions& options) {
+  std::vector<BenchArm> arms;
+  for (const DraftOptions& draft : options.drafts)
+    arms.push_back({.draft = draft, .drafting = make_drafting(draft, *session.runner)});
+  for (int32_t run = 0; run < options.n_runs; ++run) {
+    for (BenchArm& arm : arms) {
+      arm.answers.push_back(answer(session, arm.drafting, of.request, /*is_streamed=*/false));
+      if (is_interrupted()) return std::nullopt;
+    }
+  }
+  const double first_speed =
+      decode_tokens_per_second(median_answer(arms.front().answers).finish.stats);
+  for (const BenchArm& arm : arms) {
+    print_row(arm, of, temperature, first_speed);
+    std::printf("%s\n",
+                describe(arm, of, temperature, options, session.runner->info()).dump().c_str());
+  }
+  flush_stdout();
+  const bool is_same = gave_same_tokens(arms);
+  if (!is_same)
+    std::fprintf(stderr, "DIFFERENT: the runs above did not all give the same tokens\n");
+  return is_same;
+}
+
+}  // namespace
+
+DraftOptions parse_draft(const std::string& text) {
+  const size_t colon = text.find(':');
+  DraftOptions options{.source = text.substr(0, colon)};
+  if (colon == std::string::npos) return options;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, options.depth);
+  if (error != std::errc() || rest != end || options.depth < 1 || options.depth > kDraftTokensMax) {
+    throw Error(ErrorCode::kInvalidArgument, "--draft: found " + quote(text) +
+                                                 ", wanted a source, or a source and its depth "
+                                                 "from 1 to " +
+                                                 std::to_string(kDraftTokensMax) + ", like mtp:2");
+  }
+  return options;
+}
+
+std::vector<fs::path> find_prompts(std::span<const std::string> paths) {
+  std::vector<fs::path> prompts;
+  for (const fs::path path : paths) {
+    if (!fs::exists(path)) throw Error(ErrorCode::kNotFound, path.string() + ": is not there");
+    if (!fs::is_directory(path)) {
+      prompts.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      const fs::path extension = entry.path().extension();
+      const bool is_prompt =
+          (extension == ".md" || extension == ".txt") && entry.path().filename() != "README.md";
+      if (is_prompt) found.push_back(entry.path());
+    }
+    std::ranges::sort(found);
+    prompts.insert(prompts.end(), found.begin(), found.end());
+  }
+  if (prompts.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--prompts: found no file that ends in .md or .txt, wanted at least one");
+  }
+  return prompts;
+}
+
+bool gave_same_tokens(std::span<const BenchArm> arms) {
+  return std::ranges::all_of(arms, [&](const BenchArm& arm) {
+    return std::ranges::all_of(arm.answers, [&](const Answer& answer) {
+      return answer.tokens == arms.front().answers.front().tokens;
+    });
+  });
+}
+
+int run_bench_decode(const BenchDecodeOptions& options) {
+  const std::vector<fs::path> prompts = find_prompts(options.prompts);
+  const ModelSession session = load_session(options.model);
+  for (const DraftOptions& draft : options.drafts) {
+    if (make_drafting(draft, *session.runner).runs_draft_head) {
+      warn_of_draft_head(session);
+      break;
+    }
+  }
+  std::fprintf(stderr, "%-24s %4s  %-8s %8s %8s %8s %10s\n", "workload", "temp", "draft",
+               "tokens/s", "", "tok/step", "accepted");
+  bool are_same = true;
+  for (const fs::path& prompt : prompts) {
+    for (const double temperature : options.temperatures) {
+      const Case of{.workload = prompt.stem().string(),
+                    .request = make_request(session, prompt, temperature, options)};
+      const std::optional<bool> is_same = run_case(session, of, temperature, options);
+      if (!is_same) return kExitInterrupted;
+      are_same &= *is_same;
+    }
+  }
+  return are_same ? 0 : 1;
+}
+
+}  // namespace slip
