@@ -19,7 +19,7 @@ namespace {
 const std::filesystem::path kPrompts = std::filesystem::path(SLIP_SOURCE_DIR) / "examples/prompts";
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int32_t kTokensMax = 24;
-constexpr uint64_t kRounds = 2'000;
+constexpr uint64_t kRounds = 6'000;
 #else
 constexpr int32_t kTokensMax = 80;
 constexpr uint64_t kRounds = 20'000;
