@@ -41,6 +41,7 @@ GenerateRequest make_request(const ModelSession& session, const fs::path& prompt
 // A whole run, since numbers of different runs would not add up.
 const Answer& median_answer(const std::vector<Answer>& answers) {
   std::vector<const Answer*> sorted;
+  sorted.reserve(answers.size());
   for (const Answer& answer : answers) sorted.push_back(&answer);
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle, {}, [](const Answer* answer) {
