@@ -59,11 +59,6 @@ nlohmann::ordered_json describe(const Arm& arm, const BenchOptions& options, con
   const double step_bytes = static_cast<double>(info.step_weight_bytes) +
                             context * static_cast<double>(info.step_cache_bytes_per_token);
   const double floor = read_gb_per_s * 1e9 / step_bytes;
-  nlohmann::ordered_json by_source = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < arm.drafting.chooser->sources().size(); ++i) {
-    by_source[std::string(arm.drafting.chooser->sources()[i]->name())] =
-        stats.accepted_by_source[i];
-  }
   return {{"bench", "edit"},
           {"commit", options.commit},
           {"processor", processor_name()},
@@ -80,7 +75,7 @@ nlohmann::ordered_json describe(const Arm& arm, const BenchOptions& options, con
           {"tokens_per_step", tokens_per_step(stats)},
           {"steps", stats.steps},
           {"drafted", stats.drafted},
-          {"accepted_by_source", by_source},
+          {"accepted_by_source", accepted_by_source(*arm.drafting.chooser, stats)},
           {"read_gb_per_second", read_gb_per_s},
           {"plain_step_bytes", step_bytes},
           {"plain_floor_tokens_per_second", floor},

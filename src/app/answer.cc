@@ -94,4 +94,12 @@ double tokens_per_step(const SequenceStats& stats) {
   return stats.steps > 0 ? static_cast<double>(stats.completion_tokens) / stats.steps : 0;
 }
 
+nlohmann::ordered_json accepted_by_source(const Chooser& chooser, const SequenceStats& stats) {
+  nlohmann::ordered_json result = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < chooser.sources().size(); ++i) {
+    result[std::string(chooser.sources()[i]->name())] = stats.accepted_by_source[i];
+  }
+  return result;
+}
+
 }  // namespace slip

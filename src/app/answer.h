@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "app/drafting.h"
 #include "app/model_session.h"
 #include "engine/engine.h"
@@ -40,5 +42,8 @@ double prefill_tokens_per_second(const SequenceStats& stats);
 double decode_tokens_per_second(
     const SequenceStats& stats);  // the first token belongs to the prefill
 double tokens_per_step(const SequenceStats& stats);
+
+// An object with every source of the chooser and its accepted tokens.
+nlohmann::ordered_json accepted_by_source(const Chooser& chooser, const SequenceStats& stats);
 
 }  // namespace slip

@@ -11,6 +11,7 @@
 #include "app/draft_probe.h"
 #include "app/interrupt.h"
 #include "app/standard_output.h"
+#include "app/tuned_cost.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -61,11 +62,6 @@ nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temp
                                 const BenchDecodeOptions& options, const RunnerInfo& info) {
   const Answer& answer = median_answer(arm.answers);
   const SequenceStats& stats = answer.finish.stats;
-  nlohmann::ordered_json by_source = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < arm.drafting.chooser->sources().size(); ++i) {
-    by_source[std::string(arm.drafting.chooser->sources()[i]->name())] =
-        stats.accepted_by_source[i];
-  }
   return {{"bench", "decode"},
           {"commit", options.commit},
           {"device", info.device},
@@ -85,7 +81,7 @@ nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temp
           {"steps", stats.steps},
           {"drafted", stats.drafted},
           {"accepted", stats.accepted},
-          {"accepted_by_source", by_source},
+          {"accepted_by_source", accepted_by_source(*arm.drafting.chooser, stats)},
           {"drafted_by_position", stats.drafted_by_position},
           {"accepted_by_position", stats.accepted_by_position},
           {"decode_ms", stats.decode_ms},
@@ -105,10 +101,10 @@ void print_row(const BenchArm& arm, const Case& of, double temperature, double p
 
 // Nothing when it was interrupted; otherwise whether all tokens were the same.
 std::optional<bool> run_case(const ModelSession& session, const Case& of, double temperature,
-                             const BenchDecodeOptions& options) {
+                             const CostSurface& cost, const BenchDecodeOptions& options) {
   std::vector<BenchArm> arms;
   for (const DraftOptions& draft : options.drafts)
-    arms.push_back({.draft = draft, .drafting = make_drafting(draft, *session.runner)});
+    arms.push_back({.draft = draft, .drafting = make_drafting(draft, *session.runner, cost)});
   for (int32_t run = 0; run < options.n_runs; ++run) {
     for (BenchArm& arm : arms) {
       arm.answers.push_back(answer(session, arm.drafting, of.request, /*is_streamed=*/false));
@@ -190,12 +186,13 @@ int run_bench_decode(const BenchDecodeOptions& options) {
   }
   std::fprintf(stderr, "%-24s %4s  %-8s %8s %8s %8s %10s\n", "workload", "temp", "draft",
                "tokens/s", "", "tok/step", "accepted");
+  const CostSurface cost = find_cost(session.file, *session.runner);
   bool are_same = true;
   for (const fs::path& prompt : prompts) {
     for (const double temperature : options.temperatures) {
       const Case of{.workload = prompt.stem().string(),
                     .request = make_request(session, prompt, temperature, options)};
-      const std::optional<bool> is_same = run_case(session, of, temperature, options);
+      const std::optional<bool> is_same = run_case(session, of, temperature, cost, options);
       if (!is_same) return kExitInterrupted;
       are_same &= *is_same;
     }

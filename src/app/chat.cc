@@ -135,10 +135,10 @@ int run_chat(const ChatOptions& options) {
   // A damaged file should not show after the model is loaded.
   std::vector<ChatMessage> messages;
   if (!options.load.empty()) messages = load_history(options.load);
-  const ModelSession session = load_session(options.model);
+  ModelSession session = load_session(options.model);
   const ChatMessage probe{.role = "user", .content = "x"};
   encode_conversation(session, {&probe, 1});  // whether there is a template
-  const Drafting drafting = make_drafting(options.draft, *session.runner);
+  const Drafting drafting = prepare_drafting(options.draft, session);
   if (drafting.runs_draft_head) warn_of_draft_head(session);
   ChatSession chat(session, drafting, options, isatty(STDOUT_FILENO) != 0);
   if (!options.load.empty()) chat.replace_messages(std::move(messages));

@@ -20,14 +20,6 @@ int64_t peak_rss_bytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-nlohmann::ordered_json accepted_by_source(const Chooser& chooser, const SequenceStats& stats) {
-  nlohmann::ordered_json result = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < chooser.sources().size(); ++i) {
-    result[std::string(chooser.sources()[i]->name())] = stats.accepted_by_source[i];
-  }
-  return result;
-}
-
 // Null where there is no first token.
 nlohmann::ordered_json time_to_first_token(const SequenceStats& stats) {
   if (stats.completion_tokens == 0) return nullptr;
