@@ -24,7 +24,7 @@ using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr double kSecondsMax = 20;  // of one refusal; a second is long, a busy machine is slow
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SLIP_SANITIZED)
 constexpr int64_t kBytesMax = int64_t{4} << 30;  // its shadow and quarantine are memory, too
 #else
 constexpr int64_t kBytesMax = int64_t{1} << 30;

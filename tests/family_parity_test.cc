@@ -30,7 +30,7 @@ const std::filesystem::path kFolder =
     std::filesystem::path(SLIP_SOURCE_DIR) / "tests/golden/families";
 
 // Sanitizers look for other mistakes than a wrong bit and make everything ten times as slow.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SLIP_SANITIZED)
 const std::vector<int32_t> kSegmentRows = {2, 3, 5, 8, 16, 31, 32};
 constexpr int32_t kTextTokens = 24;
 #else

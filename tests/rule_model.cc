@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <numeric>
-#include <ranges>
 #include <string_view>
 
 #include "base/check.h"
@@ -44,10 +43,14 @@ std::string hashed_name(const std::string& name) {
 
 uint16_t exact_half(float value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const auto finite = std::views::iota(uint16_t{0}, uint16_t{0x7C00});
-  const auto bits = std::ranges::lower_bound(finite, std::abs(value), {}, half_to_float);
-  SLIP_CHECK(bits != finite.end() && half_to_float(*bits) == std::abs(value));
-  return static_cast<uint16_t>(sign | *bits);
+  uint16_t bits = 0;  // of the greatest finite half that is not above the value: halves are in the
+                      // order of their bits
+  for (uint16_t step = 0x4000; step > 0; step /= 2) {
+    const auto next = static_cast<uint16_t>(bits + step);
+    if (next < 0x7C00 && half_to_float(next) <= std::abs(value)) bits = next;
+  }
+  SLIP_CHECK(half_to_float(bits) == std::abs(value));
+  return static_cast<uint16_t>(sign | bits);
 }
 
 uint32_t float_bits(const RuleTensor& tensor, uint32_t byte) {

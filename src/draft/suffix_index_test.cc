@@ -74,7 +74,7 @@ TEST(SuffixIndex, PlansAtMost48BytesAToken) {
 constexpr double kIndexMsMax = 2000;
 
 TEST(SuffixIndex, IndexesALongContextInTime) {
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)
+#if !defined(__OPTIMIZE__) || defined(SLIP_SANITIZED)
   GTEST_SKIP() << "the bound is for optimised code";
 #endif
   constexpr int32_t kTokens = 261120;

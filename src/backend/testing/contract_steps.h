@@ -371,14 +371,14 @@ TEST_P(RunnerContract, LargeBatchEqualsSmallOnes) {
 
 // Beyond the first split border, since only there the number of splits shows.
 TEST_P(RunnerContract, NumberOfThreadsDoesNotMatter) {
-  const auto [plan, border] = long_plan();
+  const LongPlan plan = long_plan();
   const auto trace = [&](int n_threads) {
-    RunnerOptions options = plan;
+    RunnerOptions options = plan.options;
     options.n_threads = n_threads;
     const auto runner = make(options);
     Driver driver(*runner);
     std::vector<Logits> logits = {driver.read(tokens(*runner, 10, 150), 100),
-                                  driver.read(tokens(*runner, 12, border - 120), 100)};
+                                  driver.read(tokens(*runner, 12, plan.split_border - 120), 100)};
     StepResult step = driver.verify(greedy(logits.back()), tokens(*runner, 11, 12));
     const TokenId pending = step.verdicts[0].next;
     std::ranges::move(step.logits, std::back_inserter(logits));
