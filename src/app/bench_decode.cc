@@ -22,6 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kReplay = "replay";
+
 // A request that all arms answer.
 struct Case {
   std::string workload;
@@ -68,6 +70,7 @@ nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temp
           {"workload", of.workload},
           {"source", arm.draft.source},
           {"depth", arm.draft.depth},
+          {"replay_errors", arm.draft.source == kReplay ? options.replay_errors : 0},
           {"temperature", temperature},
           {"seed", options.seed},
           {"runs", arm.answers.size()},
@@ -99,14 +102,41 @@ void print_row(const BenchArm& arm, const Case& of, double temperature, double p
                tokens_per_step(stats), stats.accepted, stats.drafted);
 }
 
+Drafting make_drafting(const DraftOptions& draft, const BenchArm& first,
+                       const ModelSession& session, const Case& of, const CostSurface& cost,
+                       const BenchDecodeOptions& options) {
+  if (draft.source != kReplay) return make_drafting(draft, *session.runner, cost);
+  return make_replay(draft.depth, static_cast<int32_t>(of.request.prompt.size()),
+                     first.answers.front().tokens,
+                     {.error_rate = options.replay_errors,
+                      .seed = options.seed,
+                      .vocab_size = session.runner->info().vocab_size});
+}
+
+// Whether some source runs the draft head. Throws where one does not exist, or replays nothing.
+bool check_drafts(const BenchDecodeOptions& options, Runner& runner) {
+  if (options.drafts.front().source == kReplay) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "--draft: found replay first, wanted another source before it, whose tokens it replays");
+  }
+  bool runs_draft_head = false;
+  for (const DraftOptions& draft : options.drafts) {
+    if (draft.source == kReplay) continue;
+    runs_draft_head |= make_drafting(draft, runner).runs_draft_head;
+  }
+  return runs_draft_head;
+}
+
 // Nothing when it was interrupted; otherwise whether all tokens were the same.
 std::optional<bool> run_case(const ModelSession& session, const Case& of, double temperature,
                              const CostSurface& cost, const BenchDecodeOptions& options) {
   std::vector<BenchArm> arms;
-  for (const DraftOptions& draft : options.drafts)
-    arms.push_back({.draft = draft, .drafting = make_drafting(draft, *session.runner, cost)});
+  for (const DraftOptions& draft : options.drafts) arms.push_back({.draft = draft});
   for (int32_t run = 0; run < options.n_runs; ++run) {
     for (BenchArm& arm : arms) {
+      if (run == 0)
+        arm.drafting = make_drafting(arm.draft, arms.front(), session, of, cost, options);
       arm.answers.push_back(answer(session, arm.drafting, of.request, /*is_streamed=*/false));
       if (is_interrupted()) return std::nullopt;
     }
@@ -178,12 +208,7 @@ bool gave_same_tokens(std::span<const BenchArm> arms) {
 int run_bench_decode(const BenchDecodeOptions& options) {
   const std::vector<fs::path> prompts = find_prompts(options.prompts);
   const ModelSession session = load_session(options.model);
-  for (const DraftOptions& draft : options.drafts) {
-    if (make_drafting(draft, *session.runner).runs_draft_head) {
-      warn_of_draft_head(session);
-      break;
-    }
-  }
+  if (check_drafts(options, *session.runner)) warn_of_draft_head(session);
   std::fprintf(stderr, "%-24s %4s  %-8s %8s %8s %8s %10s\n", "workload", "temp", "draft",
                "tokens/s", "", "tok/step", "accepted");
   const CostSurface cost = find_cost(session.file, *session.runner);

@@ -54,15 +54,13 @@ TEST(GaveSameTokens, NoticesOneOtherToken) {
   EXPECT_FALSE(gave_same_tokens(arms));
 }
 
-TEST(BenchDecode, PrintsALineForEachSourceAndTemperatureWhoseNumbersAddUp) {
+// The lines of a bench of one short prompt.
+std::vector<nlohmann::json> lines_of(BenchDecodeOptions options) {
   const test::TemporaryFolder folder;
-  const BenchDecodeOptions options{
-      .model = {.model = test::kEmbeddedModel, .n_threads = 1, .context_tokens = 512},
-      .prompts = {folder.write("count.txt", "def f(a, b):\n    return").string()},
-      .drafts = {{.source = "none"}, {.source = "mtp", .depth = 2}, {.source = "auto"}},
-      .temperatures = {0, 0.6},
-      .n_runs = 1,
-      .max_tokens = 40};
+  options.model = {.model = test::kEmbeddedModel, .n_threads = 1, .context_tokens = 512};
+  options.prompts = {folder.write("count.txt", "def f(a, b):\n    return").string()};
+  options.n_runs = 1;
+  options.max_tokens = 40;
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_bench_decode(options), 0);
@@ -70,6 +68,13 @@ TEST(BenchDecode, PrintsALineForEachSourceAndTemperatureWhoseNumbersAddUp) {
   std::istringstream lines(testing::internal::GetCapturedStdout());
   std::vector<nlohmann::json> all;
   for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
+  return all;
+}
+
+TEST(BenchDecode, PrintsALineForEachSourceAndTemperatureWhoseNumbersAddUp) {
+  const auto all =
+      lines_of({.drafts = {{.source = "none"}, {.source = "mtp", .depth = 2}, {.source = "auto"}},
+                .temperatures = {0, 0.6}});
   ASSERT_EQ(all.size(), 6U);
   const auto sum = [](const nlohmann::json& list) {
     int total = 0;
@@ -85,6 +90,30 @@ TEST(BenchDecode, PrintsALineForEachSourceAndTemperatureWhoseNumbersAddUp) {
   EXPECT_EQ(all[1]["depth"], 2);
   EXPECT_GT(all[1]["drafted"].get<int>(), 0);
   EXPECT_EQ(all[5]["temperature"], 0.6);
+}
+
+TEST(BenchDecode, ReplaysTheTokensOfTheFirstSource) {
+  const auto lines = lines_of({.drafts = {{.source = "none"}, {.source = "replay"}},
+                               .replay_errors = 0,
+                               .temperatures = {1}});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["tokens_hash"], lines[0]["tokens_hash"]);
+  EXPECT_GT(lines[1]["accepted"].get<int>(), 0);
+  EXPECT_EQ(lines[1]["accepted"], lines[1]["drafted"]);
+}
+
+TEST(BenchDecode, MakesTheGivenShareOfAReplayWrong) {
+  const auto lines = lines_of({.drafts = {{.source = "none"}, {.source = "replay", .depth = 1}},
+                               .replay_errors = 1,
+                               .temperatures = {0}});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_GT(lines[1]["drafted"].get<int>(), 0);
+  EXPECT_EQ(lines[1]["accepted"], 0);
+}
+
+TEST(BenchDecode, RefusesAReplayOfNothing) {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--draft: found replay first",
+                               [] { lines_of({.drafts = {{.source = "replay"}}}); }));
 }
 
 }  // namespace

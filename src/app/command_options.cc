@@ -130,8 +130,14 @@ void add_bench_decode_options(CLI::App& command, BenchDecodeOptions& options) {
             options.drafts.clear();
             for (const std::string& text : texts) options.drafts.push_back(parse_draft(text));
           },
-          "Draft sources to compare, with a depth as in mtp:2; the first is the measure")
+          "Draft sources to compare, with a depth as in mtp:2; the first is the measure. Here also "
+          "replay: the tokens that the first source gave, some of them made wrong")
       ->default_str("none mtp:1 mtp:2 mtp:3 copy auto");
+  command
+      .add_option("--replay-errors", options.replay_errors,
+                  "Chance of each token of a replay draft to be made wrong")
+      ->check(number(0, 1))
+      ->capture_default_str();
   command.add_option("--temperature", options.temperatures, "Temperatures, each with every source")
       ->check(number(0, 100))
       ->capture_default_str();

@@ -76,4 +76,15 @@ Drafting prepare_drafting(const DraftOptions& options, ModelSession& session) {
   return make_drafting(options, *session.runner, cost);
 }
 
+Drafting make_replay(int32_t depth, int32_t n_prompt, std::vector<TokenId> continuation,
+                     const ReplayOptions& options) {
+  std::vector<std::unique_ptr<DraftSource>> sources;
+  sources.push_back(std::make_unique<ReplaySource>(n_prompt, std::move(continuation), options));
+  Drafting drafting;
+  drafting.chooser = std::make_unique<Chooser>(
+      std::move(sources),
+      ChooserOptions{.adaptive = false, .n_tokens_max = depth > 0 ? depth : kDraftTokensMax});
+  return drafting;
+}
+
 }  // namespace slip

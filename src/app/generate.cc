@@ -29,7 +29,7 @@ nlohmann::ordered_json time_to_first_token(const SequenceStats& stats) {
 // How the tokens were drawn. Greedy answers need no seed; one that nobody gave is of no use, since
 // with it the other coupling would draw.
 nlohmann::ordered_json describe_sampling(const GenerateRequest& request) {
-  const bool is_greedy = request.sampling.shape.temperature == 0;
+  const bool is_greedy = request.sampling.shape.is_greedy();
   const bool is_seeded = request.coupling == Coupling::kSeeded;
   nlohmann::ordered_json result = {{"coupling", is_greedy   ? "greedy"
                                                 : is_seeded ? "seeded"

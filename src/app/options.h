@@ -64,6 +64,7 @@ struct BenchDecodeOptions {
                                       {.source = "mtp", .depth = 3},
                                       {.source = "copy"},
                                       {.source = "auto"}};
+  double replay_errors = 0.1;  // [0, 1]: chance of each token of a "replay" draft to be wrong
   std::vector<double> temperatures = {0, 0.6, 1};
   uint64_t seed = 0;
   int32_t n_runs = 3;        // of each source

@@ -61,7 +61,7 @@ struct StateInfo {
 };
 
 // One run of the draft head: fills out[0] with a draft for the token after `pending`, out[i + 1]
-// for the one after out[i].
+// for the one after out[i]. It may end early, see backend/draft_chain.h.
 struct DraftRequest {
   StateId state{};  // keeps a draft history, covers at least one token, has room for n_committed +
                     // out.size()
@@ -70,6 +70,9 @@ struct DraftRequest {
   const SequenceSampling* maybe_sampling = nullptr;  // null: greedy
   std::span<DraftLaw> laws{};  // [out] what each was drawn from; may be empty where nothing is
                                // drawn: greedy, and the seeded coupling
+  // The run ends behind the token at which the product of top_probability() falls below this.
+  double reach_min = 0;
+  int32_t* maybe_n_drafted = nullptr;  // set to the tokens of `out` that were filled
 };
 
 class Runner {
@@ -122,7 +125,7 @@ class Runner {
   virtual StateInfo state_info(StateId state) const = 0;
 
   // The logits of the last forward (until the next forward or draft), or of the last token of a
-  // draft run (likewise), for a request whose `out` is the longest of the run.
+  // draft run (likewise), for a request that no other outlasted.
   //   logit_row  counts rows that produced logits, over segments in order
   //   logits     [vocab_size]
   virtual void read_logits(int32_t logit_row, std::span<float> logits) = 0;

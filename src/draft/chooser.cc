@@ -168,6 +168,18 @@ Chooser::Plan Chooser::plan_of(size_t query, double tokens_per_ms) const {
   return best;
 }
 
+// The chance of surviving below which one more token of the planned chain yields less than its time
+// is worth.
+double Chooser::reach_worth_a_token(size_t query) const {
+  const Plan& plan = plans_[query];
+  const int32_t n = plan.n_tokens;
+  if (n < 2 || plan.surplus <= 0) return 0;
+  const auto prices = prices_beside(planned_shape(), plan, n);
+  const double ms =
+      prices[static_cast<size_t>(n)] - prices[1] + cost_.draft_ms(n) - cost_.draft_ms(1);
+  return rate_ * ms / (n - 1);
+}
+
 // Whether there is anything to find out: with every draft right, it would beat what is planned.
 bool Chooser::could_do_better(const Offer& offer) const {
   static constexpr Survival::Curve kAllSurvive = [] {
@@ -208,6 +220,8 @@ void Chooser::draw(size_t source, std::span<ChosenDraft> drafts) {
     if (plans_[query].source != static_cast<int32_t>(source)) continue;
     asked_.push_back(queries_[query]);
     asked_.back().n_max = plans_[query].n_tokens;
+    if (options_.adaptive && sources_[source]->runs_model())
+      asked_.back().reach_min = reach_worth_a_token(query);
     asked_query_.push_back(query);
   }
   if (asked_.empty()) return;
@@ -219,6 +233,7 @@ void Chooser::draw(size_t source, std::span<ChosenDraft> drafts) {
     if (n == 0) continue;
     ChosenDraft& chosen = drafts[asked_query_[i]];
     chosen.source = static_cast<int32_t>(source);
+    chosen.n_planned = asked_[i].n_max;
     chosen.draft.take(proposal, n);
   }
 }
@@ -227,7 +242,11 @@ void Chooser::observe(const ChosenDraft& draft, const DraftOutcome& outcome) {
   if (draft.source < 0) return;
   SLIP_CHECK(outcome.n_accepted <= outcome.n_drafted && outcome.n_drafted <= kDraftTokensMax);
   const auto source = static_cast<size_t>(draft.source);
-  records_[source].survival.observe(draft.draft.match_tokens, outcome.n_drafted,
+  // Survival is that of drafts as planned: what a chain left out, unsure of it, counts as lost.
+  const bool was_verified_whole =
+      outcome.n_drafted == static_cast<int32_t>(draft.draft.tokens.size());
+  records_[source].survival.observe(draft.draft.match_tokens,
+                                    was_verified_whole ? draft.n_planned : outcome.n_drafted,
                                     outcome.n_accepted);
   sources_[source]->observe(outcome);
 }

@@ -24,7 +24,8 @@ struct ChooserOptions {
 // A draft together with who made it.
 struct ChosenDraft {
   Draft draft;
-  int32_t source = -1;  // index into sources(); -1 where the draft is empty
+  int32_t source = -1;    // index into sources(); -1 where the draft is empty
+  int32_t n_planned = 0;  // tokens that were asked for
 };
 
 class Chooser {
@@ -75,7 +76,8 @@ class Chooser {
     int32_t n_tokens = 0;
     double n_expected = 0;  // survivors
     double draft_ms = 0;
-    double surplus = 0;  // expected survivors beyond what their time would yield otherwise
+    double surplus =
+        0;  // expected survivors beyond what their time would yield otherwise; 0 of a probe
   };
 
   void grow_scratch(size_t n_queries);
@@ -89,6 +91,7 @@ class Chooser {
   Plan best_plan(const Offer& offer, const Survival::Curve& curve,
                  std::span<const double> row_prices, double tokens_per_ms) const;
   Plan plan_of(size_t query, double tokens_per_ms) const;
+  double reach_worth_a_token(size_t query) const;
   bool could_do_better(const Offer& offer) const;
   void plan_probe(size_t source);
   void draw(size_t source, std::span<ChosenDraft> drafts);

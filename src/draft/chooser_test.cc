@@ -24,12 +24,14 @@ class FakeSource : public DraftSource {
     for (size_t i = 0; i < queries.size(); ++i) {
       drafts[i].tokens.resize(static_cast<size_t>(std::min(n_offered_, queries[i].n_max)));
       drafts[i].match_tokens = match_tokens_;
+      last_reach_min = queries[i].reach_min;
     }
   }
   void observe(const DraftOutcome&) override { ++n_observed; }
   void forget(SequenceId) override { ++n_forgotten; }
 
   int32_t n_calls = 0, n_queries_asked = 0, n_observed = 0, n_forgotten = 0;
+  double last_reach_min = -1;
 
  private:
   bool runs_model_;
@@ -165,6 +167,33 @@ int32_t n_drafted_late(const Machine& machine, const CostSurface& cost) {
   int32_t n_drafted = 0;
   for (int i = 0; i < 1280; ++i) n_drafted += bench.step_length({i % 2, i % 2});
   return n_drafted;
+}
+
+TEST(Chooser, TellsAChainWhichReachIsWorthAnotherToken) {
+  Bench bench({draft_head()}, kAdaptive, {.step_ms = 10, .row_ms = 0.2, .draft_ms = 1});
+  for (int i = 0; i < 100; ++i) bench.step({31});
+  ASSERT_EQ(bench.step_length({31}), 31);
+  // A token costs 1.2 ms, in which 32 tokens in 10 + 31 * 1.2 ms would bring this much:
+  EXPECT_NEAR(bench.sources[0]->last_reach_min, 1.2 * 32 / 47.2, 0.02);
+}
+
+TEST(Chooser, ProbesWithoutAskingForConfidence) {
+  Bench bench({draft_head()}, kAdaptive, {.draft_ms = 5});
+  for (int i = 0; i < 300; ++i) bench.step({0});
+  while (bench.step_length({0}) == 0) {
+  }
+  EXPECT_EQ(bench.sources[0]->last_reach_min, 0);
+}
+
+TEST(Chooser, CountsAsLostWhatAChainLeftOut) {
+  Bench whole({draft_head()}, kAdaptive), cut({new FakeSource(true, 3)}, kAdaptive);
+  for (int i = 0; i < 100; ++i) {
+    whole.step({3});
+    cut.step({3});
+  }
+  whole.step({3});
+  cut.step({3});
+  EXPECT_EQ(cut.drafts[0].n_planned, whole.drafts[0].n_planned);
 }
 
 TEST(Chooser, DraftsNothingWhereARowCostsAsMuchAsAStep) {

@@ -18,6 +18,9 @@ struct DraftQuery {
   std::span<const TokenId>
       tokens;         // prompt and answer so far; the last one is pending: decided, not yet run
   int32_t n_max = 0;  // [1, kDraftTokensMax] tokens at most
+  // A greedy draft whose tokens have less than this chance to all be right, as far as the source
+  // can tell, is long enough.
+  double reach_min = 0;
   const SequenceSampling* maybe_sampling = nullptr;  // how its tokens are drawn; null: greedy
 };
 

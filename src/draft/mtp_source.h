@@ -22,6 +22,7 @@ class MtpSource : public DraftSource {
  private:
   Runner& runner_;
   std::vector<DraftRequest> requests_;
+  std::vector<int32_t> n_drafted_;  // [requests]
 };
 
 }  // namespace slip

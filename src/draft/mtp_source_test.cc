@@ -1,5 +1,7 @@
 #include "draft/mtp_source.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace slip {
@@ -15,7 +17,10 @@ class CountingRunner : public Runner {
     for (const DraftRequest& request : requests) {
       int32_t next =
           static_cast<int32_t>(request.pending) + 100 * static_cast<int32_t>(request.state);
-      for (TokenId& out : request.out) out = TokenId{++next};
+      const size_t n = std::min(request.out.size(), n_sure);
+      for (TokenId& out : request.out.first(n)) out = TokenId{++next};
+      if (request.maybe_n_drafted != nullptr) *request.maybe_n_drafted = static_cast<int32_t>(n);
+      last_reach_min = request.reach_min;
     }
   }
 
@@ -33,7 +38,9 @@ class CountingRunner : public Runner {
   void read_logits(int32_t, std::span<float>) override {}
   void read_draft_logits(int32_t, std::span<float>) override {}
 
+  size_t n_sure = kDraftTokensMax;  // tokens after which its chains end
   int n_draft_calls = 0;
+  double last_reach_min = -1;
 
  private:
   RunnerInfo info_;
@@ -58,6 +65,40 @@ TEST(MtpSource, RunsTheHeadOnceForAllSequences) {
   EXPECT_EQ(runner.n_draft_calls, 1);
   EXPECT_EQ(values(drafts[0]), (std::vector<int32_t>{103, 104, 105}));
   EXPECT_EQ(values(drafts[1]), (std::vector<int32_t>{206}));
+}
+
+TEST(MtpSource, ProposesWhatTheHeadWasSureOf) {
+  CountingRunner runner;
+  runner.n_sure = 2;
+  MtpSource source(runner);
+  const std::vector<TokenId> text = {TokenId{1}};
+  const SamplingParams warm{.shape = {.temperature = 1}};
+  const SequenceSampling sampling{.params = &warm};
+  for (const SequenceSampling* maybe_sampling :
+       {static_cast<const SequenceSampling*>(nullptr), &sampling}) {
+    const DraftQuery query{.tokens = text, .n_max = 5, .maybe_sampling = maybe_sampling};
+    Draft draft;
+    source.propose({&query, 1}, {&draft, 1});
+    EXPECT_EQ(values(draft), (std::vector<int32_t>{2, 3}));
+    EXPECT_EQ(draft.laws.size(), maybe_sampling == nullptr ? 0 : 2);
+  }
+}
+
+TEST(MtpSource, EndsChainsByConfidenceOnlyWhereNothingIsDrawn) {
+  CountingRunner runner;
+  MtpSource source(runner);
+  const std::vector<TokenId> text = {TokenId{1}};
+  const auto reach_min = [&](float temperature) {
+    const SamplingParams params{.shape = {.temperature = temperature}};
+    const SequenceSampling sampling{.params = &params};
+    const DraftQuery query{
+        .tokens = text, .n_max = 5, .reach_min = 0.5, .maybe_sampling = &sampling};
+    Draft draft;
+    source.propose({&query, 1}, {&draft, 1});
+    return runner.last_reach_min;
+  };
+  EXPECT_EQ(reach_min(0), 0.5);
+  EXPECT_EQ(reach_min(1), 0);
 }
 
 TEST(MtpSource, LeavesTheHeadAloneWhenNobodyAsks) {

@@ -47,7 +47,7 @@ void check_extras(const GenerateRequest& request, bool has_tokenizer) {
 
 // Greedy on the logits as they are: nothing to draw, nothing to count.
 bool is_plain(const SamplingParams& sampling) {
-  return sampling.shape.temperature == 0 && !sampling.adjusts_logits();
+  return sampling.shape.is_greedy() && !sampling.adjusts_logits();
 }
 
 }  // namespace

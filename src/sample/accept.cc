@@ -14,7 +14,7 @@ constexpr double kTypicalDelta = 0.3;
 // Cascades: a draft this much less likely than the likeliest token goes to the exact test.
 constexpr double kCascadeAlpha = 0.5;
 
-bool is_greedy(const SequenceSampling& sampling) { return sampling.params->shape.temperature == 0; }
+bool is_greedy(const SequenceSampling& sampling) { return sampling.params->shape.is_greedy(); }
 
 // Whether a draft is kept if and only if it is the token that the target draws.
 bool compares_tokens(const SequenceSampling& sampling) {

@@ -34,6 +34,18 @@ std::optional<TokenId> argmax(std::span<const float> logits) {
   return TokenId{static_cast<int32_t>(best)};
 }
 
+double top_probability(std::span<const float> logits) {
+  static constexpr float kReach = 20;
+  const std::optional<TokenId> best = argmax(logits);
+  if (!best) return 0;
+  const float largest = logits[index(*best)];
+  double total = 0;
+  for (const float logit : logits) {
+    if (logit > largest - kReach) total += std::exp(static_cast<double>(logit - largest));
+  }
+  return 1 / total;
+}
+
 void adjust_logits(std::span<float> logits, const SamplingParams& params,
                    const TokenCounts* maybe_counts, std::span<const TokenId> drafts) {
   for (const LogitBias& entry : params.logit_bias) logits[index(entry.token)] += entry.bias;
@@ -63,7 +75,7 @@ bool Distribution::assign(std::span<const float> logits, const Shape& shape) {
   is_by_id_ = false;
   const std::optional<TokenId> best = argmax(logits);
   if (!best) return false;
-  if (shape.temperature == 0) {
+  if (shape.is_greedy()) {
     entries_[0] = {.id = *best, .p = 1};
     n_ = 1;
     return true;

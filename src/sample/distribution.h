@@ -18,6 +18,11 @@ namespace slip {
 //   logits  [vocab_size], vocab_size >= 1
 std::optional<TokenId> argmax(std::span<const float> logits);
 
+// How likely the likeliest token is at temperature 1; 0 where argmax() gives nothing. Logits more
+// than 20 below the largest are left out: a quarter of a million of them are less than 0.001.
+//   logits  [vocab_size], vocab_size >= 1
+double top_probability(std::span<const float> logits);
+
 struct TokenProbability {
   TokenId id{};
   double p = 0;

@@ -72,6 +72,26 @@ TEST(Argmax, RefusesARowWithEveryTokenMasked) {
   EXPECT_FALSE(argmax(std::vector<float>(4, -kInf)));
 }
 
+TEST(TopProbability, IsThatOfTheLikeliestToken) {
+  EXPECT_NEAR(top_probability(logs({0.1, 0.6, 0.3})), 0.6, 1e-6);
+  EXPECT_NEAR(top_probability(logs({5, 2, 1})), 5.0 / 8, 1e-6);
+}
+
+TEST(TopProbability, IsOneWhereOtherTokensAreMasked) {
+  EXPECT_EQ(top_probability(std::vector{-kInf, 3.0f, -kInf}), 1);
+}
+
+TEST(TopProbability, IsZeroWhereThereIsNoMaximum) {
+  EXPECT_EQ(top_probability(std::vector{0.0f, kNan}), 0);
+  EXPECT_EQ(top_probability(std::vector{-kInf, -kInf}), 0);
+}
+
+TEST(TopProbability, MissesLessThanAThousandthOfTheUnlikely) {
+  std::vector<float> logits(250'000, -20.01f);
+  logits[7] = 0;
+  EXPECT_NEAR(top_probability(logits), 1 / (1 + 249'999 * std::exp(-20.01)), 1e-3);
+}
+
 TEST(Distribution, IsTheSoftmaxAtTheTemperature) {
   Distribution distribution(3);
   ASSERT_TRUE(distribution.assign(std::vector<float>{1.0f, 2.0f, 4.0f}, {.temperature = 2}));

@@ -18,6 +18,7 @@ struct Shape {
   int32_t top_k = 0;      // >= 0; 0 is no limit
   float min_p = 0;        // [0, 1]: tokens at least this share as likely as the likeliest
 
+  bool is_greedy() const { return temperature == 0; }
   bool truncates() const { return top_p < 1 || top_k > 0 || min_p > 0; }
 };
 

@@ -10,6 +10,7 @@
 #include "backend/cpu/reference_ops.h"
 #include "backend/cpu/state_io.h"
 #include "backend/cpu/state_table.h"
+#include "backend/draft_chain.h"
 #include "backend/row_queries.h"
 #include "base/check.h"
 #include "base/cpu_features.h"
@@ -77,7 +78,6 @@ class CpuRunner : public Runner {
   void begin_segments(const Batch& batch);
   void judge_rows(std::span<const AcceptRequest> requests);
   void fold(StateId id);
-  TokenId draw_draft(const DraftRequest& request, size_t step, std::span<const float> logits);
   std::span<const float> logits_rows(size_t row, size_t n_rows) const;
   std::span<const float> logits_row(int32_t row) const {
     return logits_rows(static_cast<size_t>(row), 1);
@@ -97,10 +97,11 @@ class CpuRunner : public Runner {
   // Of the last forward; capacities are reserved at load.
   Batch batch_;
   std::vector<PassSegment> pass_segments_;
-  std::vector<int32_t> logit_rows_;     // batch rows that produced logits
-  std::vector<RowQuery> row_queries_;   // [logit rows]
-  std::vector<RowChoice> row_choices_;  // [logit rows]
-  std::vector<int32_t> draft_rows_;  // logit row of each draft request, -1 where it stopped early
+  std::vector<int32_t> logit_rows_;       // batch rows that produced logits
+  std::vector<RowQuery> row_queries_;     // [logit rows]
+  std::vector<RowChoice> row_choices_;    // [logit rows]
+  std::vector<DraftChain> draft_chains_;  // of the last draft run, one a request
+  std::vector<int32_t> draft_rows_;       // logit row of each, -1 where it ended before others
   bool awaits_accept_ = false;
   std::vector<RowSampler> samplers_;  // [threads]
 };
@@ -145,6 +146,7 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
   row_queries_.reserve(n_rows);
   row_choices_.reserve(n_rows);
   samplers_.assign(static_cast<size_t>(options.n_threads), RowSampler(config_.vocab_size));
+  draft_chains_.reserve(static_cast<size_t>(options.states_max));
   draft_rows_.reserve(static_cast<size_t>(options.states_max));
 }
 
@@ -248,7 +250,6 @@ void CpuRunner::truncate(StateId id, int32_t n_tokens) {
 
 void CpuRunner::draft(std::span<const DraftRequest> requests) {
   SLIP_CHECK(!awaits_accept_ && config_.has_draft_head);
-  size_t n_steps = 0;
   for (const DraftRequest& request : requests) {
     SLIP_CHECK(states_[request.state].options.keeps_draft_history &&
                states_[request.state].n_committed > 0);
@@ -256,28 +257,18 @@ void CpuRunner::draft(std::span<const DraftRequest> requests) {
     const auto n_rows =
         states_[request.state].n_committed + static_cast<int32_t>(request.out.size());
     SLIP_CHECK(n_rows <= states_.tokens_reserved(request.state));
-    n_steps = std::max(n_steps, request.out.size());
   }
   draft_history_.begin_draft(requests, states_);
-  for (size_t step = 0; step < n_steps; ++step) {
-    draft_history_.step_draft(requests, step, states_, draft_rows_);
+  draft_chains_.assign(requests.size(), {});
+  const auto is_over = [](const DraftChain& chain) { return chain.is_over; };
+  while (!std::ranges::all_of(draft_chains_, is_over)) {
+    draft_history_.step_draft(requests, draft_chains_, states_, draft_rows_);
     for (size_t i = 0; i < requests.size(); ++i) {
       if (draft_rows_[i] < 0) continue;
-      requests[i].out[step] = draw_draft(requests[i], step, logits_row(draft_rows_[i]));
+      extend(draft_chains_[i], requests[i], states_[requests[i].state].n_committed,
+             logits_row(draft_rows_[i]), samplers_[0]);
     }
   }
-}
-
-TokenId CpuRunner::draw_draft(const DraftRequest& request, size_t step,
-                              std::span<const float> logits) {
-  const RowQuery query{
-      .maybe_sampling = request.maybe_sampling,
-      .position = states_[request.state].n_committed + 1 + static_cast<int32_t>(step),
-      .n_before = static_cast<int32_t>(step),
-      .drafts = request.out.first(step)};
-  DraftLaw* maybe_law = request.laws.empty() ? nullptr : &request.laws[step];
-  // A head without a usable maximum drafts token 0, which the target will judge like any other.
-  return samplers_[0].draft(logits, query, maybe_law).value_or(TokenId{0});
 }
 
 void CpuRunner::fold(StateId id) {

@@ -121,16 +121,18 @@ void DraftHistory::begin_draft(std::span<const DraftRequest> requests, StateTabl
   }
 }
 
-void DraftHistory::step_draft(std::span<const DraftRequest> requests, size_t step,
-                              StateTable& states, std::vector<int32_t>& rows) {
+void DraftHistory::step_draft(std::span<const DraftRequest> requests,
+                              std::span<const DraftChain> chains, StateTable& states,
+                              std::vector<int32_t>& rows) {
   clear_staged();
   rows.resize(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const DraftRequest& request = requests[i];
     SequenceState& state = states[request.state];
+    const auto step = static_cast<size_t>(chains[i].n_drafted);
     const int32_t from = step == 0 ? static_cast<int32_t>(i) : rows[i];
     rows[i] = -1;
-    if (request.out.size() <= step) continue;
+    if (chains[i].is_over) continue;
     rows[i] = static_cast<int32_t>(tokens_.size());
     // The head recycles its own hidden state; rows close up where a request has stopped.
     if (from != rows[i]) std::copy_n(normed(from), hidden_size_, normed(rows[i]));

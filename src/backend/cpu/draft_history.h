@@ -9,6 +9,7 @@
 #include "backend/batch.h"
 #include "backend/cpu/ops_storage.h"
 #include "backend/cpu/state_table.h"
+#include "backend/draft_chain.h"
 #include "backend/runner.h"
 #include "model/transformer.h"
 #include "tensor/buffer.h"
@@ -31,10 +32,11 @@ class DraftHistory {
   // settle() for every request, and the target's hidden states in place for the first step.
   void begin_draft(std::span<const DraftRequest> requests, StateTable& states);
 
-  // Step `step` of the requests that want that many tokens; logits in Act::kLogits.
-  //   rows  out: [requests] row of each request, -1 where it wants no more
-  void step_draft(std::span<const DraftRequest> requests, size_t step, StateTable& states,
-                  std::vector<int32_t>& rows);
+  // The next token of every chain that is not over; logits in Act::kLogits.
+  //   chains  [requests], all live ones of the same length
+  //   rows    [requests] in: of the step before; out: row of each request, -1 where it is over
+  void step_draft(std::span<const DraftRequest> requests, std::span<const DraftChain> chains,
+                  StateTable& states, std::vector<int32_t>& rows);
 
   int64_t workspace_bytes() const { return static_cast<int64_t>(staged_.n_bytes()); }
 

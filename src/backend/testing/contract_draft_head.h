@@ -6,6 +6,7 @@
 
 #include "backend/split_rule.h"
 #include "backend/testing/contract_fixture.h"
+#include "sample/distribution.h"
 
 namespace slip::contract {
 
@@ -55,6 +56,25 @@ TEST_P(RunnerDraftContract, LongerDraftBeginsWithTheShorterOne) {
   const Tokens longest = driver.draft(start.pending, kDraftTokensMax).tokens;
   for (int n = 1; n < kDraftTokensMax; ++n) {
     EXPECT_EQ(driver.draft(start.pending, n).tokens, slice(longest, 0, static_cast<size_t>(n)));
+  }
+}
+
+// Where a run may end is told by the logits of shorter runs.
+TEST_P(RunnerDraftContract, DraftEndsBehindTheTokenAtWhichItsReachFalls) {
+  const auto runner = make();
+  const Start start = make_start(*runner, kHistory, 1);
+  Driver driver = begin(*runner, kHistory, start);
+  const Drafted whole = driver.draft(start.pending, kDrafts);
+  ASSERT_EQ(whole.tokens.size(), static_cast<size_t>(kDrafts));
+  double reach = 1;
+  for (int n = 1; n < kDrafts; ++n) {
+    const Drafted shorter = driver.draft(start.pending, n);
+    reach *= top_probability(shorter.last_logits);
+    // Just below the chain may go on, just above it ends here.
+    const Drafted ended = driver.draft(start.pending, kDrafts, reach * (1 + 1e-6));
+    EXPECT_TRUE(same_draft(ended, shorter)) << n << " tokens";
+    EXPECT_GT(driver.draft(start.pending, kDrafts, reach * (1 - 1e-6)).tokens.size(),
+              shorter.tokens.size());
   }
 }
 

@@ -103,12 +103,18 @@ Plain Driver::decode_and_save(TokenId pending, int n) {
   return decode_rows(*runner_, state_, pending, n, /*saves=*/true);
 }
 
-Drafted Driver::draft(TokenId pending, int n) {
+Drafted Driver::draft(TokenId pending, int n, double reach_min) {
   Drafted drafted{.tokens = Tokens(static_cast<size_t>(n)),
                   .last_logits = Logits(static_cast<size_t>(runner_->info().vocab_size))};
   SLIP_CHECK(runner_->reserve(state_, info().n_committed + n + 1));
-  const DraftRequest request{.state = state_, .pending = pending, .out = drafted.tokens};
+  int32_t n_drafted = 0;
+  const DraftRequest request{.state = state_,
+                             .pending = pending,
+                             .out = drafted.tokens,
+                             .reach_min = reach_min,
+                             .maybe_n_drafted = &n_drafted};
   runner_->draft({&request, 1});
+  drafted.tokens.resize(static_cast<size_t>(n_drafted));
   runner_->read_draft_logits(0, drafted.last_logits);
   return drafted;
 }

@@ -72,7 +72,7 @@ class Driver {
   Plain decode_and_save(TokenId pending, int n);
 
   // Greedy tokens of the draft head after `pending`.
-  Drafted draft(TokenId pending, int n);
+  Drafted draft(TokenId pending, int n, double reach_min = 0);
 
   void truncate(int32_t n_tokens) { runner_->truncate(state_, n_tokens); }
   Bytes save() { return runner_->save(state_); }

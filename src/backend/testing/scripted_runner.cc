@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/draft_chain.h"
 #include "backend/row_queries.h"
 #include "backend/split_rule.h"
 #include "base/check.h"
@@ -207,31 +208,22 @@ void ScriptedRunner::truncate(StateId state, int32_t n_tokens) {
   counts_.truncated_to = n_tokens;
 }
 
-// Fills request.out and returns the row behind its last token.
+// Runs the chain of one request and returns the row of its last token.
 ScriptedRunner::LogitRow ScriptedRunner::draft_row(const State& state,
                                                    const DraftRequest& request) {
   LogitRow row{.position = state.n_committed,
                .hash = state.hashes[static_cast<size_t>(state.n_committed)]};
   TokenId token = request.pending;
-  for (size_t step = 0; step < request.out.size(); ++step) {
+  for (DraftChain chain; !chain.is_over; ++row.position) {
     row.hash = extend(row.hash, token);
     row.is_off =
         options_.draft_fails_every > 0 && (row.position + 1) % options_.draft_fails_every == 0;
-    token = request.out[step] = draw_draft(request, step, row);
-    ++row.position;
+    fill_logits(row, row_logits_);
+    slip::extend(chain, request, state.n_committed, row_logits_, sampler_);
+    token = request.out[static_cast<size_t>(chain.n_drafted) - 1];
   }
   --row.position;
   return row;
-}
-
-TokenId ScriptedRunner::draw_draft(const DraftRequest& request, size_t step, const LogitRow& row) {
-  fill_logits(row, row_logits_);
-  const RowQuery query{.maybe_sampling = request.maybe_sampling,
-                       .position = row.position + 1,
-                       .n_before = static_cast<int32_t>(step),
-                       .drafts = request.out.first(step)};
-  DraftLaw* maybe_law = request.laws.empty() ? nullptr : &request.laws[step];
-  return sampler_.draft(row_logits_, query, maybe_law).value_or(TokenId{});
 }
 
 void ScriptedRunner::draft(std::span<const DraftRequest> requests) {

@@ -91,7 +91,6 @@ class ScriptedRunner : public Runner {
   State* add_state(const StateOptions& options, int32_t n_tokens);
   void run_segment(const Segment& segment, std::span<const TokenId> tokens);
   LogitRow draft_row(const State& state, const DraftRequest& request);
-  TokenId draw_draft(const DraftRequest& request, size_t step, const LogitRow& row);
   void fill_logits(const LogitRow& row, std::span<float> logits) const;
   void fill_logits(std::span<const LogitRow> rows);  // into segment_logits_
   std::optional<TokenId> choice(const LogitRow& row) const;
