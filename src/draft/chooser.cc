@@ -9,6 +9,8 @@ namespace {
 
 // The rate converges from below, fast; two or three rounds are usual.
 constexpr int kPlanRoundsMax = 8;
+// The weight of a step after n later ones is (1 - this)^n: about twenty steps count.
+constexpr double kPastForgetting = 0.05;
 
 }  // namespace
 
@@ -141,12 +143,14 @@ std::array<double, kDraftTokensMax + 1> Chooser::prices_beside(const StepShape& 
 Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curve,
                                  std::span<const double> row_prices, double tokens_per_ms) const {
   Plan best;
-  double n_expected = 0;
+  double n_expected = 0, surplus = 0, ms_before = 0;
   for (int32_t n = 1; n <= offer.n_max; ++n) {
     const auto k = static_cast<size_t>(n);
     n_expected += curve[k];
     const double draft_ms = offer.runs_model ? cost_.draft_ms(n) : 0;
-    const double surplus = n_expected - tokens_per_ms * (row_prices[k] + draft_ms);
+    const double ms = row_prices[k] + draft_ms;
+    surplus += curve[k] - worth_of_ms(offer, n, tokens_per_ms) * (ms - ms_before);
+    ms_before = ms;
     if (surplus <= best.surplus) continue;
     best = {.source = static_cast<int32_t>(offer.source),
             .n_tokens = n,
@@ -155,6 +159,12 @@ Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curv
             .surplus = surplus};
   }
   return best;
+}
+
+// Tokens that the time for an offer's n-th token would yield otherwise.
+double Chooser::worth_of_ms(const Offer& offer, int32_t n_tokens, double tokens_per_ms) const {
+  if (!offer.runs_model || n_tokens <= kBridgeTokens || past_ms_ <= 0) return tokens_per_ms;
+  return std::max(tokens_per_ms, past_tokens_ / past_ms_);
 }
 
 Chooser::Plan Chooser::plan_of(size_t query, double tokens_per_ms) const {
@@ -177,7 +187,7 @@ double Chooser::reach_worth_a_token(size_t query) const {
   const auto prices = prices_beside(planned_shape(), plan, n);
   const double ms =
       prices[static_cast<size_t>(n)] - prices[1] + cost_.draft_ms(n) - cost_.draft_ms(1);
-  return rate_ * ms / (n - 1);
+  return worth_of_ms({.runs_model = true}, n, rate_) * ms / (n - 1);
 }
 
 // Whether there is anything to find out: with every draft right, it would beat what is planned.
@@ -240,6 +250,7 @@ void Chooser::draw(size_t source, std::span<ChosenDraft> drafts) {
 
 void Chooser::observe(const ChosenDraft& draft, const DraftOutcome& outcome) {
   if (draft.source < 0) return;
+  past_tokens_ += outcome.n_accepted;
   SLIP_CHECK(outcome.n_accepted <= outcome.n_drafted && outcome.n_drafted <= kDraftTokensMax);
   const auto source = static_cast<size_t>(draft.source);
   // Survival is that of drafts as planned: what a chain left out, unsure of it, counts as lost.
@@ -254,6 +265,8 @@ void Chooser::observe(const ChosenDraft& draft, const DraftOutcome& outcome) {
 void Chooser::observe(const StepCost& cost) {
   if (cost.n_rows > static_cast<int32_t>(queries_.size()) * kSegmentRowsMax) return;
   cost_.observe(cost);
+  past_tokens_ = (1 - kPastForgetting) * past_tokens_ + cost.n_sequences;
+  past_ms_ = (1 - kPastForgetting) * past_ms_ + cost.forward_ms + cost.draft_ms;
 }
 
 void Chooser::forget(SequenceId sequence) {

@@ -53,6 +53,10 @@ class Chooser {
   // At two tokens a probe, a hopeless source costs 1/64 row a step.
   static constexpr int32_t kProbeIntervalMax = 128;
   static constexpr int32_t kProbeTokens = 2;
+  // A chain of the draft head bridges the tokens until another source finds its place again, and
+  // four tokens are what the copy source wants for that. Beyond, a token has to be worth what steps
+  // have been yielding, or a long dear chain would go on where a cheap copy could take over.
+  static constexpr int32_t kBridgeTokens = 4;
   // Of a surface that nobody measured: what drafts cost is judged by the price of doing without.
   static constexpr int32_t kPlainStepsFirst = 2;
 
@@ -92,6 +96,7 @@ class Chooser {
                  std::span<const double> row_prices, double tokens_per_ms) const;
   Plan plan_of(size_t query, double tokens_per_ms) const;
   double reach_worth_a_token(size_t query) const;
+  double worth_of_ms(const Offer& offer, int32_t n_tokens, double tokens_per_ms) const;
   bool could_do_better(const Offer& offer) const;
   void plan_probe(size_t source);
   void draw(size_t source, std::span<ChosenDraft> drafts);
@@ -107,6 +112,10 @@ class Chooser {
   std::vector<Offer> offers_;
   std::vector<Plan> plans_;  // [queries]
   double rate_ = 0;          // tokens per ms of these plans
+
+  // Of past steps, the last ones most.
+  double past_tokens_ = 0;
+  double past_ms_ = 0;
   std::vector<DraftQuery> asked_;
   std::vector<size_t> asked_query_;  // [asked], index into queries_
 };

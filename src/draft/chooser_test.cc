@@ -29,6 +29,7 @@ class FakeSource : public DraftSource {
   }
   void observe(const DraftOutcome&) override { ++n_observed; }
   void forget(SequenceId) override { ++n_forgotten; }
+  void offer(int32_t n) { n_offered_ = n; }
 
   int32_t n_calls = 0, n_queries_asked = 0, n_observed = 0, n_forgotten = 0;
   double last_reach_min = -1;
@@ -112,6 +113,7 @@ FakeSource* copies(int32_t n_offered, int32_t match_tokens) {
 FakeSource* draft_head() { return new FakeSource(true, kDraftTokensMax); }
 
 constexpr ChooserOptions kAdaptive = {};
+constexpr Machine kDearRows = {.step_ms = 10, .row_ms = 2, .draft_ms = 1};
 
 TEST(Chooser, TakesTheFirstSourceAtFullLengthWhenNotAdaptive) {
   Bench bench({draft_head(), copies(31, 64)}, {.adaptive = false, .n_tokens_max = 5});
@@ -129,14 +131,15 @@ TEST(Chooser, DraftsNothingWithoutSources) {
 }
 
 TEST(Chooser, LearnsThatALongCopyPays) {
-  Bench bench({copies(31, 5)}, kAdaptive);
+  Bench bench({copies(31, 5)}, kAdaptive, kDearRows);
   ASSERT_LT(bench.step_length({31}), 20);  // cautious at first: five agreeing tokens prove little
   for (int i = 0; i < 50; ++i) bench.step({31});
   EXPECT_EQ(bench.step_length({31}), 31);
 }
 
 TEST(Chooser, TrustsALongAgreementFromTheStart) {
-  Bench shortly({copies(31, 5)}, kAdaptive), long_since({copies(31, 40)}, kAdaptive);
+  Bench shortly({copies(31, 5)}, kAdaptive, kDearRows);
+  Bench long_since({copies(31, 40)}, kAdaptive, kDearRows);
   EXPECT_GT(long_since.step_length({31}), shortly.step_length({31}));
 }
 
@@ -152,8 +155,7 @@ TEST(Chooser, LeavesASourceThatAlwaysFailsToRareProbes) {
 }
 
 TEST(Chooser, ReturnsToASourceThatBeginsToWork) {
-  const Machine costly_rows = {.step_ms = 10, .row_ms = 2, .draft_ms = 1};
-  Bench bench({copies(31, 20)}, kAdaptive, costly_rows);
+  Bench bench({copies(31, 20)}, kAdaptive, kDearRows);
   for (int i = 0; i < 1000; ++i) bench.step({0});
   for (int i = 0; i < 320; ++i) bench.step({31});  // two probe intervals, and some steps to learn
   EXPECT_GT(bench.step_length({31}), 20);
@@ -175,6 +177,19 @@ TEST(Chooser, TellsAChainWhichReachIsWorthAnotherToken) {
   ASSERT_EQ(bench.step_length({31}), 31);
   // A token costs 1.2 ms, in which 32 tokens in 10 + 31 * 1.2 ms would bring this much:
   EXPECT_NEAR(bench.sources[0]->last_reach_min, 1.2 * 32 / 47.2, 0.02);
+}
+
+TEST(Chooser, OnlyBridgesWithAChainWhatCheapCopiesLeave) {
+  Bench bench({copies(31, 64), draft_head()}, kAdaptive);
+  for (int i = 0; i < 100; ++i) {
+    bench.sources[0]->offer(i % 4 == 0 ? 0 : 31);
+    bench.step({31, 31});
+  }
+  bench.sources[0]->offer(0);
+  EXPECT_EQ(bench.step_length({31, 31}), 4);
+  EXPECT_EQ(bench.drafts[0].source, 1);
+  for (int i = 0; i < 100; ++i) bench.step({31, 31});  // no copies any more
+  EXPECT_EQ(bench.step_length({31, 31}), 31);
 }
 
 TEST(Chooser, ProbesWithoutAskingForConfidence) {
