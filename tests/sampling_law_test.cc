@@ -24,10 +24,9 @@ const DraftOptions kDrafts[] = {{.source = "mtp", .depth = 3}, {.source = "auto"
 #else
 constexpr int32_t kTokensMax = 80;
 constexpr uint64_t kRounds = 20'000;
-const DraftOptions kDrafts[] = {
-    {.source = "mtp", .depth = 1},   {.source = "mtp", .depth = 3},
-    {.source = "mtp", .depth = 8},   {.source = "copy", .depth = 4},
-    {.source = "copy", .depth = 31}, {.source = "auto"}};
+const DraftOptions kDrafts[] = {{.source = "mtp", .depth = 1},   {.source = "mtp", .depth = 3},
+                                {.source = "mtp", .depth = 8},   {.source = "copy", .depth = 4},
+                                {.source = "copy", .depth = 31}, {.source = "auto"}};
 #endif
 
 ModelSession load_with(int32_t n_threads) {
