@@ -58,5 +58,22 @@ TEST(DraftChain, EndsAtOnceWhereAHeadWithoutAMaximumIsAskedHowSureItIs) {
   EXPECT_TRUE(chain.is_over);
 }
 
+// Under the seeded coupling a draft shares the noise of its position, so a head that knows the
+// target's logits drafts the target's tokens.
+TEST(DraftChain, DrawsTheTokensThatTheTargetWouldDrawFromTheSameLogits) {
+  const SamplingParams hot{.shape = {.temperature = 1}};
+  const SequenceSampling sampling{.params = &hot, .seed = 5};
+  const std::array<float, 64> flat{};
+  RowSampler sampler(64);
+  std::array<TokenId, 8> out{};
+  const DraftRequest request{.out = out, .maybe_sampling = &sampling};
+  DraftChain chain;
+  while (!chain.is_over) extend(chain, request, 10, flat, sampler);
+  for (int32_t i = 0; i < 8; ++i) {
+    const RowQuery row{.maybe_sampling = &sampling, .position = 11 + i};
+    EXPECT_EQ(sampler.choose(flat, row).next, out[static_cast<size_t>(i)]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace slip
