@@ -102,9 +102,9 @@ void print_row(const BenchArm& arm, const Case& of, double temperature, double p
                tokens_per_step(stats), stats.accepted, stats.drafted);
 }
 
-Drafting make_drafting(const DraftOptions& draft, const BenchArm& first,
-                       const ModelSession& session, const Case& of, const CostSurface& cost,
-                       const BenchDecodeOptions& options) {
+Drafting make_arm_drafting(const DraftOptions& draft, const BenchArm& first,
+                           const ModelSession& session, const Case& of, const CostSurface& cost,
+                           const BenchDecodeOptions& options) {
   if (draft.source != kReplay) return make_drafting(draft, *session.runner, cost);
   return make_replay(draft.depth, static_cast<int32_t>(of.request.prompt.size()),
                      first.answers.front().tokens,
@@ -135,8 +135,8 @@ std::optional<bool> run_case(const ModelSession& session, const Case& of, double
   for (const DraftOptions& draft : options.drafts) arms.push_back({.draft = draft});
   for (int32_t run = 0; run < options.n_runs; ++run) {
     for (BenchArm& arm : arms) {
-      if (run == 0)
-        arm.drafting = make_drafting(arm.draft, arms.front(), session, of, cost, options);
+      if (run == 0)  // not before: a replay needs the first arm's answer
+        arm.drafting = make_arm_drafting(arm.draft, arms.front(), session, of, cost, options);
       arm.answers.push_back(answer(session, arm.drafting, of.request, /*is_streamed=*/false));
       if (is_interrupted()) return std::nullopt;
     }

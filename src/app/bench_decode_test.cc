@@ -112,8 +112,13 @@ TEST(BenchDecode, MakesTheGivenShareOfAReplayWrong) {
 }
 
 TEST(BenchDecode, RefusesAReplayOfNothing) {
+  const test::TemporaryFolder folder;
+  const BenchDecodeOptions options{
+      .model = {.model = test::kEmbeddedModel, .n_threads = 1, .context_tokens = 512},
+      .prompts = {folder.write("count.txt", "x").string()},
+      .drafts = {{.source = "replay"}}};
   EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--draft: found replay first",
-                               [] { lines_of({.drafts = {{.source = "replay"}}}); }));
+                               [&] { run_bench_decode(options); }));
 }
 
 }  // namespace

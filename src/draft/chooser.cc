@@ -149,7 +149,8 @@ Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curv
     n_expected += curve[k];
     const double draft_ms = offer.runs_model ? cost_.draft_ms(n) : 0;
     const double ms = row_prices[k] + draft_ms;
-    surplus += curve[k] - worth_of_ms(offer, n, tokens_per_ms) * (ms - ms_before);
+    const double otherwise = offer.runs_model ? chain_rate(n, tokens_per_ms) : tokens_per_ms;
+    surplus += curve[k] - otherwise * (ms - ms_before);
     ms_before = ms;
     if (surplus <= best.surplus) continue;
     best = {.source = static_cast<int32_t>(offer.source),
@@ -161,9 +162,9 @@ Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curv
   return best;
 }
 
-// Tokens that the time for an offer's n-th token would yield otherwise.
-double Chooser::worth_of_ms(const Offer& offer, int32_t n_tokens, double tokens_per_ms) const {
-  if (!offer.runs_model || n_tokens <= kBridgeTokens || past_ms_ <= 0) return tokens_per_ms;
+// What a millisecond for the n-th token of a chain would yield otherwise.
+double Chooser::chain_rate(int32_t n_tokens, double tokens_per_ms) const {
+  if (n_tokens <= kBridgeTokens || past_ms_ <= 0) return tokens_per_ms;
   return std::max(tokens_per_ms, past_tokens_ / past_ms_);
 }
 
@@ -187,7 +188,7 @@ double Chooser::reach_worth_a_token(size_t query) const {
   const auto prices = prices_beside(planned_shape(), plan, n);
   const double ms =
       prices[static_cast<size_t>(n)] - prices[1] + cost_.draft_ms(n) - cost_.draft_ms(1);
-  return worth_of_ms({.runs_model = true}, n, rate_) * ms / (n - 1);
+  return chain_rate(n, rate_) * ms / (n - 1);
 }
 
 // Whether there is anything to find out: with every draft right, it would beat what is planned.
@@ -250,8 +251,8 @@ void Chooser::draw(size_t source, std::span<ChosenDraft> drafts) {
 
 void Chooser::observe(const ChosenDraft& draft, const DraftOutcome& outcome) {
   if (draft.source < 0) return;
-  past_tokens_ += outcome.n_accepted;
   SLIP_CHECK(outcome.n_accepted <= outcome.n_drafted && outcome.n_drafted <= kDraftTokensMax);
+  past_tokens_ += outcome.n_accepted;
   const auto source = static_cast<size_t>(draft.source);
   // Survival is that of drafts as planned: what a chain left out, unsure of it, counts as lost.
   const bool was_verified_whole =

@@ -80,8 +80,7 @@ class Chooser {
     int32_t n_tokens = 0;
     double n_expected = 0;  // survivors
     double draft_ms = 0;
-    double surplus =
-        0;  // expected survivors beyond what their time would yield otherwise; 0 of a probe
+    double surplus = 0;  // expected survivors beyond what their time would yield; 0 of a probe
   };
 
   void grow_scratch(size_t n_queries);
@@ -96,7 +95,7 @@ class Chooser {
                  std::span<const double> row_prices, double tokens_per_ms) const;
   Plan plan_of(size_t query, double tokens_per_ms) const;
   double reach_worth_a_token(size_t query) const;
-  double worth_of_ms(const Offer& offer, int32_t n_tokens, double tokens_per_ms) const;
+  double chain_rate(int32_t n_tokens, double tokens_per_ms) const;
   bool could_do_better(const Offer& offer) const;
   void plan_probe(size_t source);
   void draw(size_t source, std::span<ChosenDraft> drafts);
@@ -106,16 +105,15 @@ class Chooser {
   CostSurface cost_;
   int32_t n_plain_steps_due_ = 0;
   std::vector<Record> records_;  // [sources]
+  // Of past steps, the last ones most.
+  double past_tokens_ = 0;
+  double past_ms_ = 0;
 
   // Scratch of one step; keeps its capacity.
   std::vector<DraftQuery> queries_;
   std::vector<Offer> offers_;
   std::vector<Plan> plans_;  // [queries]
   double rate_ = 0;          // tokens per ms of these plans
-
-  // Of past steps, the last ones most.
-  double past_tokens_ = 0;
-  double past_ms_ = 0;
   std::vector<DraftQuery> asked_;
   std::vector<size_t> asked_query_;  // [asked], index into queries_
 };

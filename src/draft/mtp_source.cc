@@ -22,7 +22,7 @@ void MtpSource::propose(std::span<const DraftQuery> queries, std::span<Draft> dr
     requests_.push_back({.state = queries[i].state,
                          .pending = queries[i].tokens.back(),
                          .out = tokens,
-                         .maybe_sampling = queries[i].maybe_sampling,
+                         .maybe_sampling = maybe_sampling,
                          .laws = drafts[i].laws,
                          .reach_min = is_greedy ? queries[i].reach_min : 0,
                          .maybe_n_drafted = &n_drafted_[i]});

@@ -8,8 +8,8 @@ namespace {
 
 // First guesses, on the hopeful side: a wrong hope costs a step or two, and what is never tried is
 // never learned: with less hope, short agreements lost to the draft head in every edit, for good. A
-// sound draft head is right for 70 to 85 % of the tokens of ordinary text; copies
-// after 16 agreeing tokens were for more than 97 % (docs/experiments/2026-11-copy-source.md).
+// sound draft head is right for 70 to 85 % of the tokens of ordinary text; copies after 16 agreeing
+// tokens were for more than 97 % (docs/experiments/2026-11-copy-source.md).
 constexpr double kHeadPrior = 0.8;
 // Tokens that a guess counts for; for a later position the guess is what the position before it has
 // shown.
