@@ -41,13 +41,13 @@ Answer answer(const ModelSession& session, const Drafting& drafting, const Gener
               bool is_streamed) {
   Engine engine(*session.runner, *drafting.chooser, {}, drafting.runs_draft_head,
                 &session.tokenizer);
-  return answer(session, engine, request, [is_streamed](std::string_view text) {
+  return answer(session, engine, request, [is_streamed](std::string_view text, const TokenChunk&) {
     if (is_streamed) write_out(text);
   });
 }
 
 Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest& request,
-              const std::function<void(std::string_view)>& write) {
+              const std::function<void(std::string_view, const TokenChunk&)>& watch) {
   Detokenizer detokenizer(session.tokenizer, /*skip_special=*/true);
   StopMatcher matcher(request.stop_strings);
   const SequenceId sequence = engine.submit(request);
@@ -72,7 +72,7 @@ Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest
         is_finished = true;
       }
       result.text += text;
-      write(text);
+      watch(text, chunk);
     }
     if (const auto progress = engine.progress()) show(*progress, line);
   }

@@ -30,9 +30,10 @@ GenerateRequest make_request(const ModelSession& session, const GenerateOptions&
 Answer answer(const ModelSession& session, const Drafting& drafting, const GenerateRequest& request,
               bool is_streamed);
 
-// The same on `engine`, which runs nothing else. `write` is called with text as it arrives.
+// The same on `engine`, which runs nothing else. `watch` gets every chunk as it arrives, and what
+// text is certain with it.
 Answer answer(const ModelSession& session, Engine& engine, const GenerateRequest& request,
-              const std::function<void(std::string_view)>& write);
+              const std::function<void(std::string_view, const TokenChunk&)>& watch);
 
 // `text` to stdout, at once. Throws as flush_stdout() does.
 void write_out(std::string_view text);

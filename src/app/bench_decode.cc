@@ -53,11 +53,12 @@ const Answer& median_answer(const std::vector<Answer>& answers) {
   return **middle;
 }
 
-double best_speed(const std::vector<Answer>& answers) {
-  double best = 0;
-  for (const Answer& answer : answers)
-    best = std::max(best, decode_tokens_per_second(answer.finish.stats));
-  return best;
+// In order, so that a run can be compared with the runs of other sources beside it.
+std::vector<double> decode_times(const std::vector<Answer>& answers) {
+  std::vector<double> times;
+  times.reserve(answers.size());
+  for (const Answer& answer : answers) times.push_back(answer.finish.stats.decode_ms);
+  return times;
 }
 
 nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temperature,
@@ -73,12 +74,13 @@ nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temp
           {"replay_errors", arm.draft.source == kReplay ? options.replay_errors : 0},
           {"temperature", temperature},
           {"seed", options.seed},
+          {"max_tokens", options.max_tokens},
           {"runs", arm.answers.size()},
           {"prompt_tokens", stats.prompt_tokens},
           {"completion_tokens", stats.completion_tokens},
           {"tokens_hash", std::to_string(hash_tokens(answer.tokens))},
           {"decode_tokens_per_second", decode_tokens_per_second(stats)},
-          {"decode_tokens_per_second_best", best_speed(arm.answers)},
+          {"decode_ms_of_runs", decode_times(arm.answers)},
           {"prefill_tokens_per_second", prefill_tokens_per_second(stats)},
           {"tokens_per_step", tokens_per_step(stats)},
           {"steps", stats.steps},

@@ -17,6 +17,7 @@
 #include "app/draft_probe.h"
 #include "app/interrupt.h"
 #include "app/line_reader.h"
+#include "app/progress_line.h"
 #include "app/standard_output.h"
 #include "base/json.h"
 
@@ -87,7 +88,12 @@ class ChatLoop {
 
   void say(const std::string& text) {
     const size_t n_before = chat_.messages().size();
-    const Finish finish = chat_.say(text, write_out);
+    ProgressLine title(kWindowTitle);
+    const auto show_pace = [&](const AnswerPace& pace) {
+      if (const auto line = pace.describe()) title.show(*line);
+    };
+    const Finish finish = chat_.say(text, {.write = write_out, .show_pace = show_pace});
+    title.erase();
     write_out("\n");
     std::string line = describe_turn(finish);
     if (chat_.messages().size() == n_before) line += "; the message is forgotten";

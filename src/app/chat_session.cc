@@ -20,15 +20,20 @@ ChatSession::ChatSession(const ModelSession& session, const Drafting& drafting,
   if (!options.system.empty()) messages_.push_back({.role = "system", .content = options.system});
 }
 
-Finish ChatSession::say(std::string text, const std::function<void(std::string_view)>& write) {
+Finish ChatSession::say(std::string text, const ChatView& view) {
   std::vector<ChatMessage> next = messages_;
   next.push_back({.role = "user", .content = std::move(text)});
   ChatPrompt prompt = encode_conversation(session_, next);
   AnswerText shown(prompt.begins_in_reasoning, dims_reasoning_);
   const GenerateRequest request = request_for(std::move(prompt.tokens));
-  const Answer result =
-      answer(session_, engine_, request, [&](std::string_view bytes) { write(shown.push(bytes)); });
-  write(shown.finish());
+  AnswerPace pace;
+  const auto watch = [&](std::string_view bytes, const TokenChunk& chunk) {
+    view.write(shown.push(bytes));
+    pace.add(chunk);
+    if (view.show_pace) view.show_pace(pace);
+  };
+  const Answer result = answer(session_, engine_, request, watch);
+  view.write(shown.finish());
   const bool has_answer =
       result.finish.reason != FinishReason::kCancelled || !shown.content().empty();
   if (has_answer) {

@@ -7,12 +7,19 @@
 #include <string_view>
 #include <vector>
 
+#include "app/answer_pace.h"
 #include "app/drafting.h"
 #include "app/model_session.h"
 #include "app/options.h"
 #include "engine/engine.h"
 
 namespace slip {
+
+// Who sees an answer come.
+struct ChatView {
+  std::function<void(std::string_view)> write;            // what to show, as it arrives
+  std::function<void(const AnswerPace&)> show_pace = {};  // after every step; may be empty
+};
 
 class ChatSession {
  public:
@@ -26,9 +33,9 @@ class ChatSession {
 
   // Adds `text` and the answer to the messages; an answer that was interrupted stays as far as it
   // came. Where no content came before the interrupt, and where anything is thrown, the messages
-  // are as before. `write` gets what to show as it arrives. Throws Error{kInsufficientMemory} where
+  // are as before. Throws Error{kInsufficientMemory} where
   // the context leaves no room for an answer, and as encode_conversation() and answer() do.
-  Finish say(std::string text, const std::function<void(std::string_view)>& write);
+  Finish say(std::string text, const ChatView& view);
 
   // Forgets all but the system message.
   void reset();

@@ -22,13 +22,16 @@ struct Talk {
         chat(model, drafting, options, /*dims_reasoning=*/false) {}
 
   Finish say(const std::string& text) {
-    return chat.say(text, [this](std::string_view bytes) { shown += bytes; });
+    return chat.say(
+        text, {.write = [this](std::string_view bytes) { shown += bytes; },
+               .show_pace = [this](const AnswerPace& pace) { paces.push_back(pace.describe()); }});
   }
 
   ModelSession model;
   Drafting drafting;
   ChatSession chat;
   std::string shown;
+  std::vector<std::optional<std::string>> paces;
 };
 
 TEST(ChatSession, KeepsWhatBothSaidInOrder) {
@@ -42,6 +45,14 @@ TEST(ChatSession, KeepsWhatBothSaidInOrder) {
   EXPECT_EQ(messages[2].role, "assistant");
   EXPECT_EQ(messages[2].content, talk.shown);
   EXPECT_FALSE(talk.shown.empty());
+}
+
+TEST(ChatSession, ShowsThePaceOfEveryStepButTheFirst) {
+  Talk talk({.max_tokens = 8});
+  const Finish finish = talk.say(kRequest);
+  ASSERT_EQ(talk.paces.size(), static_cast<size_t>(finish.stats.steps));
+  EXPECT_FALSE(talk.paces.front());
+  EXPECT_TRUE(talk.paces.back());
 }
 
 TEST(ChatSession, GoesOnFromTheStateOfTheLastAnswer) {

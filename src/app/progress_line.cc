@@ -8,16 +8,17 @@ namespace slip {
 
 namespace {
 
-constexpr const char* kEraseLine = "\r\x1b[K";
 constexpr int64_t kBarWidth = 20;
 
 }  // namespace
 
-ProgressLine::ProgressLine() : ProgressLine(stderr, isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(const TerminalPlace& place)
+    : ProgressLine(stderr, isatty(STDERR_FILENO) != 0, place) {}
 
 void ProgressLine::show(const std::string& text, Clock::time_point now) {
   if (!is_terminal_ || (last_drawn_ && now - *last_drawn_ < kInterval)) return;
-  std::fprintf(out_, "%s%s", kEraseLine, text.c_str());
+  std::fprintf(out_, "%s%s%s%s", is_drawn_ ? "" : place_.enter, place_.before, text.c_str(),
+               place_.after);
   std::fflush(out_);
   is_drawn_ = true;
   last_drawn_ = now;
@@ -25,7 +26,7 @@ void ProgressLine::show(const std::string& text, Clock::time_point now) {
 
 void ProgressLine::erase() {
   if (!is_drawn_) return;
-  std::fputs(kEraseLine, out_);
+  std::fputs(place_.leave, out_);
   std::fflush(out_);
   is_drawn_ = false;
 }

@@ -10,10 +10,11 @@ namespace {
 using std::chrono::milliseconds;
 
 // What a terminal, or something else, gets from `use`.
-std::string drawn(bool is_terminal, const std::function<void(ProgressLine&)>& use) {
+std::string drawn(bool is_terminal, const std::function<void(ProgressLine&)>& use,
+                  const TerminalPlace& place = kCurrentLine) {
   std::FILE* const file = std::tmpfile();
   {
-    ProgressLine line(file, is_terminal);
+    ProgressLine line(file, is_terminal, place);
     use(line);
   }
   std::string text(static_cast<size_t>(std::ftell(file)), ' ');
@@ -41,6 +42,18 @@ TEST(ProgressLine, IsErasedOnceAndOnlyIfItIsThere) {
                     line.erase();
                   }),
             "\r\x1b[Kx\r\x1b[K");
+}
+
+TEST(ProgressLine, BorrowsTheTitleAndGivesItBack) {
+  const ProgressLine::Clock::time_point begin{};
+  const std::string text = drawn(
+      true,
+      [&](ProgressLine& line) {
+        line.show("a", begin);
+        line.show("b", begin + ProgressLine::kInterval);
+      },
+      kWindowTitle);
+  EXPECT_EQ(text, "\x1b[22;2t\x1b]2;a\x07\x1b]2;b\x07\x1b[23;2t");
 }
 
 TEST(ProgressLine, IsNothingForWhatIsNoTerminal) {

@@ -58,8 +58,10 @@ void print_tuning_table(const Tuning& tuning) {
   std::printf("\n1000 tokens of context: %.3f ms a step of 1 row, %.3f ms one of 32\n",
               1e3 * figures.context_ms_one_row, 1e3 * figures.context_ms_all_rows);
   if (!tuning.has_head) return;
-  std::printf("a run of the draft head: %.2f ms, and %.2f ms each token\n", figures.draft_run_ms,
-              figures.draft_token_ms);
+  std::printf(
+      "a run of the draft head: %.2f ms, and %.2f ms each token, %.2f ms more for 1000 tokens of "
+      "context\n",
+      figures.draft_run_ms, figures.draft_token_ms, 1e3 * figures.draft_context_ms);
   for (const double acceptance : kAcceptances) {
     const FixedDepth best = best_fixed_depth(tuning.surface, acceptance, kShortContext);
     std::printf("best fixed depth where %.0f%% of its tokens survive: %d (%.2f times plain)\n",
@@ -104,11 +106,13 @@ void print_tuning_json(const Tuning& tuning) {
                                    {"context_ms_32_rows", figures.context_ms_all_rows},
                                    {"draft_run_ms", nullptr},
                                    {"draft_token_ms", nullptr},
+                                   {"draft_context_ms", nullptr},
                                    {"best_fixed_mtp_depth", depths},
                                    {"saved_to", nullptr}};
   if (tuning.has_head) {
     object["draft_run_ms"] = figures.draft_run_ms;
     object["draft_token_ms"] = figures.draft_token_ms;
+    object["draft_context_ms"] = figures.draft_context_ms;
   }
   if (!tuning.saved_to.empty()) object["saved_to"] = tuning.saved_to;
   std::printf("%s\n", object.dump(2).c_str());

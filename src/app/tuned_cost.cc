@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes with the meaning of the figures.
-constexpr const char* kCostFormat = "slipstream cost 1";
+constexpr const char* kCostFormat = "slipstream cost 2";
 
 double read_price(const nlohmann::json& value, const std::string& origin) {
   const double ms = value.is_number() ? value.get<double>() : -1;
@@ -52,7 +52,8 @@ CostSurface::Figures parse_figures(const nlohmann::json& object, const std::stri
       .context_ms_one_row = read_price(read_field(object, "context_ms_one_row", origin), origin),
       .context_ms_all_rows = read_price(read_field(object, "context_ms_all_rows", origin), origin),
       .draft_run_ms = read_price(read_field(object, "draft_run_ms", origin), origin),
-      .draft_token_ms = read_price(read_field(object, "draft_token_ms", origin), origin)};
+      .draft_token_ms = read_price(read_field(object, "draft_token_ms", origin), origin),
+      .draft_context_ms = read_price(read_field(object, "draft_context_ms", origin), origin)};
   for (size_t i = 0; i < CostSurface::kKnots; ++i)
     figures.step_ms[i] = read_price(step_ms[i], origin);
   return figures;
@@ -108,7 +109,8 @@ void save_cost(const fs::path& path, const std::string& identity,
                                          {"context_ms_one_row", figures.context_ms_one_row},
                                          {"context_ms_all_rows", figures.context_ms_all_rows},
                                          {"draft_run_ms", figures.draft_run_ms},
-                                         {"draft_token_ms", figures.draft_token_ms}};
+                                         {"draft_token_ms", figures.draft_token_ms},
+                                         {"draft_context_ms", figures.draft_context_ms}};
   const fs::path partial = path.string() + ".partial-" + std::to_string(getpid());
   std::error_code error;
   fs::create_directories(path.parent_path(), error);

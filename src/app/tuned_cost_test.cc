@@ -21,7 +21,8 @@ CostSurface::Figures some_figures() {
   CostSurface::Figures figures{.context_ms_one_row = 0.001,
                                .context_ms_all_rows = 0.002,
                                .draft_run_ms = 4,
-                               .draft_token_ms = 3};
+                               .draft_token_ms = 3,
+                               .draft_context_ms = 5};
   for (size_t i = 0; i < CostSurface::kKnots; ++i) figures.step_ms[i] = 10 + static_cast<double>(i);
   return figures;
 }
@@ -37,6 +38,7 @@ TEST(TunedCost, ComesBackAsItWasSaved) {
   EXPECT_EQ(loaded->context_ms_all_rows, 0.002);
   EXPECT_EQ(loaded->draft_run_ms, 4);
   EXPECT_EQ(loaded->draft_token_ms, 3);
+  EXPECT_EQ(loaded->draft_context_ms, 5);
 }
 
 TEST(TunedCost, LeavesNothingBesideTheFile) {

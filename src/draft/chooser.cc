@@ -12,6 +12,11 @@ constexpr int kPlanRoundsMax = 8;
 // The weight of a step after n later ones is (1 - this)^n: about twenty steps count.
 constexpr double kPastForgetting = 0.05;
 
+// All but the pending token.
+double context_tokens(const DraftQuery& query) {
+  return static_cast<double>(query.tokens.size()) - 1;
+}
+
 }  // namespace
 
 Chooser::Chooser(std::vector<std::unique_ptr<DraftSource>> sources, const ChooserOptions& options,
@@ -110,8 +115,7 @@ StepShape Chooser::planned_shape() const {
   const auto n_queries = static_cast<double>(plans_.size());
   StepShape shape{.n_sequences = n_queries, .n_rows = n_queries};
   for (const Plan& plan : plans_) shape.n_rows += plan.n_tokens;
-  for (const DraftQuery& query : queries_)
-    shape.context_tokens += static_cast<double>(query.tokens.size()) - 1;
+  for (const DraftQuery& query : queries_) shape.context_tokens += context_tokens(query);
   return shape;
 }
 
@@ -143,11 +147,12 @@ std::array<double, kDraftTokensMax + 1> Chooser::prices_beside(const StepShape& 
 Chooser::Plan Chooser::best_plan(const Offer& offer, const Survival::Curve& curve,
                                  std::span<const double> row_prices, double tokens_per_ms) const {
   Plan best;
+  const double context = context_tokens(queries_[offer.query]);
   double n_expected = 0, surplus = 0, ms_before = 0;
   for (int32_t n = 1; n <= offer.n_max; ++n) {
     const auto k = static_cast<size_t>(n);
     n_expected += curve[k];
-    const double draft_ms = offer.runs_model ? cost_.draft_ms(n) : 0;
+    const double draft_ms = offer.runs_model ? cost_.draft_ms(n, context) : 0;
     const double ms = row_prices[k] + draft_ms;
     const double otherwise = offer.runs_model ? chain_rate(n, tokens_per_ms) : tokens_per_ms;
     surplus += curve[k] - otherwise * (ms - ms_before);
@@ -185,9 +190,10 @@ double Chooser::reach_worth_a_token(size_t query) const {
   const Plan& plan = plans_[query];
   const int32_t n = plan.n_tokens;
   if (n < 2 || plan.surplus <= 0) return 0;
+  const double context = context_tokens(queries_[query]);
   const auto prices = prices_beside(planned_shape(), plan, n);
-  const double ms =
-      prices[static_cast<size_t>(n)] - prices[1] + cost_.draft_ms(n) - cost_.draft_ms(1);
+  const double ms = prices[static_cast<size_t>(n)] - prices[1] + cost_.draft_ms(n, context) -
+                    cost_.draft_ms(1, context);
   return chain_rate(n, rate_) * ms / (n - 1);
 }
 

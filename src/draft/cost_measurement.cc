@@ -168,14 +168,15 @@ void time_near(TimedState& state, bool has_head, double milliseconds_max, Series
   near.context_tokens = state.position();
 }
 
-void time_far(TimedState& state, int32_t context_tokens_max, double milliseconds_max,
+void time_far(TimedState& state, const RunnerInfo& info, double milliseconds_max,
               const Series& near, Series& far) {
   if (!near.has(kAllRows)) return;
   const double read_ms = near.ms(kAllRows) / CostSurface::kRows[kAllRows];
   const auto n_affordable = static_cast<int32_t>(
       std::min<double>(kFarTokensMax, kReadShare * milliseconds_max / read_ms));
   const int32_t n_measured = kRoundsFar * 2 + 2 * CostSurface::kRows[kAllRows];
-  const int32_t end = std::min(state.position() + n_affordable, context_tokens_max - n_measured);
+  const int32_t end =
+      std::min(state.position() + n_affordable, info.context_tokens_max - n_measured);
   if (end - state.position() < kFarTokensMin || !state.reserve(end + n_measured)) return;
   state.read_to(end);
   for (int round = 0; round < kRoundsFar; ++round) {
@@ -184,20 +185,45 @@ void time_far(TimedState& state, int32_t context_tokens_max, double milliseconds
       const std::optional<double> ms = state.time_rows(CostSurface::kRows[knot]);
       if (ms) far.rows[knot].push_back(*ms);
     }
+    if (info.has_draft_head) {
+      if (const std::optional<double> ms = state.time_draft(kDraftedTokens))
+        far.long_draft.push_back(*ms);
+    }
     far.context_tokens = state.position();
   }
 }
 
 // A step reads the weights and the cache: bytes for bytes, a token of context costs this.
-double context_ms_by_bytes(const RunnerInfo& info, double one_row_ms) {
+double context_ms_by_bytes(const RunnerInfo& info, int64_t bytes_per_token, double one_row_ms) {
   if (info.step_weight_bytes <= 0) return 0;
-  return one_row_ms * static_cast<double>(info.step_cache_bytes_per_token) /
+  return one_row_ms * static_cast<double>(bytes_per_token) /
          static_cast<double>(info.step_weight_bytes);
 }
 
 double context_ms(const RunnerInfo& info, const Series& near, const Series& far, size_t knot) {
-  if (!far.has(knot)) return context_ms_by_bytes(info, near.ms(kOneRow));
+  if (!far.has(knot))
+    return context_ms_by_bytes(info, info.step_cache_bytes_per_token, near.ms(kOneRow));
   return std::max(0.0, (far.ms(knot) - near.ms(knot)) / (far.context_tokens - near.context_tokens));
+}
+
+double draft_context_ms(const RunnerInfo& info, const Series& near, const Series& far) {
+  if (far.long_draft.empty()) {
+    const int64_t bytes_of_head = info.cache_bytes_per_token - info.step_cache_bytes_per_token;
+    return context_ms_by_bytes(info, bytes_of_head, near.ms(kOneRow));
+  }
+  const double rise_ms = median_ms(far.long_draft) - median_ms(near.long_draft);
+  return std::max(0.0, rise_ms / kDraftedTokens / (far.context_tokens - near.context_tokens));
+}
+
+// Prices without context, from what was timed with some.
+void price_draft_head(const RunnerInfo& info, const Series& near, const Series& far,
+                      CostSurface::Figures& figures) {
+  if (near.short_draft.empty()) return;
+  const double short_ms = median_ms(near.short_draft);
+  const double token_ms = (median_ms(near.long_draft) - short_ms) / (kDraftedTokens - 1);
+  figures.draft_run_ms = short_ms - token_ms;
+  figures.draft_context_ms = draft_context_ms(info, near, far);
+  figures.draft_token_ms = token_ms - near.context_tokens * figures.draft_context_ms;
 }
 
 // Fills the knots that were not timed from those beside them.
@@ -233,15 +259,11 @@ CostSurface measure_cost(Runner& runner, double milliseconds_max) {
   if (!state.reserve(n_near)) return CostSurface();
   time_near(state, info.has_draft_head, kNearShare * milliseconds_max, near);
   if (!near.has(kOneRow)) return CostSurface();
-  time_far(state, info.context_tokens_max, milliseconds_max, near, far);
+  time_far(state, info, milliseconds_max, near, far);
 
   CostSurface::Figures figures{.context_ms_one_row = context_ms(info, near, far, kOneRow),
                                .context_ms_all_rows = context_ms(info, near, far, kAllRows)};
-  if (!near.short_draft.empty()) {
-    const double short_ms = median_ms(near.short_draft);
-    figures.draft_token_ms = (median_ms(near.long_draft) - short_ms) / (kDraftedTokens - 1);
-    figures.draft_run_ms = short_ms - figures.draft_token_ms;
-  }
+  price_draft_head(info, near, far, figures);
   const double context_rise = figures.context_ms_all_rows - figures.context_ms_one_row;
   for (size_t knot = 0; knot < CostSurface::kKnots; ++knot) {
     if (!near.has(knot)) continue;

@@ -23,10 +23,11 @@ void wait(double ms) {
 
 // Times of a made-up machine, ms.
 struct SlowMachine {
-  double narrow_ms = 0;   // of a step of up to 4 rows
-  double wide_ms = 0;     // of one with more
-  double context_ms = 0;  // of each token before a step
-  double draft_ms = 0;    // of each drafted token
+  double narrow_ms = 0;         // of a step of up to 4 rows
+  double wide_ms = 0;           // of one with more
+  double context_ms = 0;        // of each token before a step
+  double draft_ms = 0;          // of each drafted token
+  double draft_context_ms = 0;  // of each token before it
 };
 
 class TimedRunner : public ScriptedRunner {
@@ -40,7 +41,9 @@ class TimedRunner : public ScriptedRunner {
     ScriptedRunner::forward(batch);
   }
   void draft(std::span<const DraftRequest> requests) override {
-    wait(machine_.draft_ms * static_cast<double>(requests[0].out.size()));
+    const double context = state_info(requests[0].state).n_committed;
+    wait((machine_.draft_ms + context * machine_.draft_context_ms) *
+         static_cast<double>(requests[0].out.size()));
     ScriptedRunner::draft(requests);
   }
 
@@ -59,7 +62,7 @@ TEST(MeasureCost, SeesAStairAndTheDraftHead) {
   EXPECT_TRUE(surface.is_measured());
   EXPECT_LT(width_ms(surface, 4), 2);
   EXPECT_GT(width_ms(surface, 6), 3);
-  EXPECT_GE(surface.draft_ms(5), 9.9);
+  EXPECT_GE(surface.draft_ms(5, 0), 9.9);
 }
 
 TEST(MeasureCost, SeesWhatContextCosts) {
@@ -68,6 +71,14 @@ TEST(MeasureCost, SeesWhatContextCosts) {
   const double rise_ms = surface.step_ms({.context_tokens = 1000}) - surface.step_ms({});
   EXPECT_GT(rise_ms, 2);
   EXPECT_LT(rise_ms, 8);
+}
+
+TEST(MeasureCost, SeesWhatContextCostsTheDraftHead) {
+  TimedRunner runner({.narrow_ms = 0.1, .wide_ms = 0.1, .draft_context_ms = 0.002}, {});
+  const CostSurface surface = measure_cost(runner, 4000);
+  const double rise_ms = surface.draft_ms(1, 1000) - surface.draft_ms(1, 0);
+  EXPECT_GT(rise_ms, 1);
+  EXPECT_LT(rise_ms, 4);
 }
 
 TEST(MeasureCost, LeavesNothingOpen) {

@@ -68,6 +68,7 @@ void CostSurface::keep_sensible() {
   figures_.context_ms_all_rows =
       std::max(figures_.context_ms_all_rows, figures_.context_ms_one_row);
   figures_.draft_run_ms = std::max(figures_.draft_run_ms, 0.0);
+  figures_.draft_context_ms = std::max(figures_.draft_context_ms, 0.0);
   if (!(figures_.draft_token_ms > 0))
     figures_.draft_token_ms = kDraftCostPrior * figures_.step_ms[0];
 }
@@ -87,9 +88,10 @@ double CostSurface::shape_ms(const StepShape& shape) const {
 
 double CostSurface::step_ms(const StepShape& shape) const { return pace_ * shape_ms(shape); }
 
-double CostSurface::draft_ms(int32_t n_tokens) const {
+double CostSurface::draft_ms(int32_t n_tokens, double context_tokens) const {
   if (n_tokens == 0) return 0;
-  return pace_ * (figures_.draft_run_ms + n_tokens * figures_.draft_token_ms);
+  const double token_ms = figures_.draft_token_ms + context_tokens * figures_.draft_context_ms;
+  return pace_ * (figures_.draft_run_ms + n_tokens * token_ms);
 }
 
 // Moves the knots by what a step of `n_rows` took, times the expected. A knot that was hardly ever
@@ -117,11 +119,13 @@ void CostSurface::observe(const StepCost& cost) {
   correct(shape.n_rows, ratio * expected_ms / step_ms(shape));
 
   if (cost.n_drafts_from_model < 1 || !(cost.draft_ms > 0)) return;
-  const double draft_ratio =
-      clipped(cost.draft_ms / draft_ms(cost.n_drafts_from_model), draft_evidence_);
+  const double expected_draft_ms =
+      draft_ms(cost.n_drafts_from_model, shape.context_tokens / shape.n_sequences);
+  const double draft_ratio = clipped(cost.draft_ms / expected_draft_ms, draft_evidence_);
   const double factor = 1 + take_note(draft_evidence_, 1, kShapeFading) * (draft_ratio - 1);
   figures_.draft_run_ms *= factor;
   figures_.draft_token_ms *= factor;
+  figures_.draft_context_ms *= factor;
 }
 
 }  // namespace slip

@@ -1,7 +1,8 @@
 // What a step costs, t(rows, context): a price at a few widths, because real machines show
 // staircases and no line fits them, a price for each token of context, and that of a run of the
-// draft head. Measured at load, corrected by every step that follows. Only ratios matter
-// to who asks, so a prior without a unit serves where nothing was measured.
+// draft head, which reads its own cache once a token. Measured at load, corrected by every step
+// that follows. Only ratios matter to who asks, so a prior without a unit serves where nothing was
+// measured.
 #pragma once
 
 #include <array>
@@ -38,7 +39,8 @@ class CostSurface {
     double context_ms_one_row = 0;         // of each token of context, in a segment of 1 row
     double context_ms_all_rows = 0;        // and of 32
     double draft_run_ms = 0;               // of a run of the draft head, its tokens excluded
-    double draft_token_ms = 0;             // of each token of it
+    double draft_token_ms = 0;             // of each token of it, without context
+    double draft_context_ms = 0;           // of each token of it and of context
   };
 
   CostSurface();  // the prior: is_measured() is false
@@ -46,10 +48,10 @@ class CostSurface {
   // head without a price gets the prior's.
   explicit CostSurface(const Figures& measured);
 
-  // Price of a step, and of a run of the draft head for one sequence, nothing for 0 tokens.
-  // step_ms() never falls with rows.
+  // Price of a step, and of a run of the draft head for one sequence of `context_tokens`, nothing
+  // for 0 tokens. step_ms() never falls with rows.
   double step_ms(const StepShape& shape) const;
-  double draft_ms(int32_t n_tokens) const;
+  double draft_ms(int32_t n_tokens, double context_tokens) const;
 
   // Learns from a step: how fast the machine is at present, and more slowly what this width costs
   // beside others; the prior learns the latter alone. Steps without rows or time are ignored, a

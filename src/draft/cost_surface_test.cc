@@ -55,7 +55,7 @@ TEST(CostSurface, FollowsAMachineThatSlowsDownAtAllWidthsAtOnce) {
   for (int i = 0; i < 40; ++i) surface.observe({.n_rows = 4, .forward_ms = 15});
   EXPECT_NEAR(rows_ms(surface, 4), 15, 0.3);
   EXPECT_NEAR(rows_ms(surface, 32), 15, 1);  // never run since
-  EXPECT_NEAR(surface.draft_ms(1), 1.5, 0.1);
+  EXPECT_NEAR(surface.draft_ms(1, 0), 1.5, 0.1);
 }
 
 TEST(CostSurface, TellsTheNeighboursWhatAWidthHasShown) {
@@ -104,21 +104,42 @@ TEST(CostSurface, LearnsThePriceOfADraftedToken) {
   CostSurface surface(flat(20));
   for (int i = 0; i < 100; ++i)
     surface.observe({.n_rows = 4, .n_drafts_from_model = 3, .forward_ms = 20, .draft_ms = 4.5});
-  EXPECT_NEAR(surface.draft_ms(1), 1.5, 0.05);
+  EXPECT_NEAR(surface.draft_ms(1, 0), 1.5, 0.05);
 }
 
 TEST(CostSurface, ChargesARunOfTheDraftHeadAndItsTokens) {
   CostSurface::Figures figures = flat(10);
   figures.draft_run_ms = 0.5;
-  EXPECT_DOUBLE_EQ(CostSurface(figures).draft_ms(0), 0);
-  EXPECT_DOUBLE_EQ(CostSurface(figures).draft_ms(3), 3.5);
+  EXPECT_DOUBLE_EQ(CostSurface(figures).draft_ms(0, 0), 0);
+  EXPECT_DOUBLE_EQ(CostSurface(figures).draft_ms(3, 0), 3.5);
+}
+
+TEST(CostSurface, ChargesEachDraftedTokenForTheContextItReads) {
+  CostSurface::Figures figures = flat(10);
+  figures.draft_context_ms = 0.002;
+  EXPECT_DOUBLE_EQ(CostSurface(figures).draft_ms(3, 1000), 9);
+}
+
+TEST(CostSurface, ScalesThePriceOfContextWithThatOfTheHead) {
+  CostSurface::Figures figures = flat(20);
+  figures.draft_context_ms = 0.001;
+  CostSurface surface(figures);
+  for (int i = 0; i < 100; ++i) {
+    surface.observe({.n_rows = 2,
+                     .context_tokens = 1000,
+                     .n_drafts_from_model = 1,
+                     .forward_ms = 20,
+                     .draft_ms = 4});
+  }
+  EXPECT_NEAR(surface.draft_ms(1, 1000), 4, 0.05);
+  EXPECT_NEAR(surface.draft_ms(1, 0), 2, 0.05);
 }
 
 TEST(CostSurface, TakesTheUnitFromTheFirstStep) {
   CostSurface surface;
   surface.observe({.n_rows = 1, .forward_ms = 40});
   EXPECT_DOUBLE_EQ(rows_ms(surface, 1), 40);
-  EXPECT_DOUBLE_EQ(surface.draft_ms(1), 6);
+  EXPECT_DOUBLE_EQ(surface.draft_ms(1, 0), 6);
 }
 
 TEST(CostSurface, RepairsFiguresThatMakeNoSense) {
@@ -129,7 +150,7 @@ TEST(CostSurface, RepairsFiguresThatMakeNoSense) {
   const CostSurface surface(figures);
   EXPECT_DOUBLE_EQ(rows_ms(surface, 4), 10);
   EXPECT_DOUBLE_EQ(surface.step_ms({.context_tokens = 1000}), 10);
-  EXPECT_GT(surface.draft_ms(1), 0);
+  EXPECT_GT(surface.draft_ms(1, 0), 0);
 }
 
 TEST(CostSurface, IgnoresAStepThatTookNoTime) {

@@ -8,6 +8,7 @@ TokenChunk& ChunkList::add(SequenceId sequence) {
   chunk.sequence = sequence;
   chunk.tokens.clear();
   chunk.logprobs.clear();
+  chunk.n_drafted = chunk.n_accepted = 0;
   chunk.finish.reset();
   return chunk;
 }

@@ -204,8 +204,9 @@ void Engine::append_one(Sequence& sequence, const Segment& segment, const Verdic
   const Appended appended =
       append(sequence, accepted, verdict.is_finite ? std::optional(verdict.next) : std::nullopt);
   if (segment.n_drafts() > 0) {
-    count_drafts(sequence, segment, verdict, *maybe_draft,
-                 std::min(appended.n_tokens, verdict.n_accepted));
+    chunk.n_drafted = segment.n_drafts();
+    chunk.n_accepted = std::min(appended.n_tokens, verdict.n_accepted);
+    count_drafts(sequence, verdict, *maybe_draft, chunk);
   }
   const auto n_tokens = static_cast<int32_t>(sequence.tokens.size());
   if (n_tokens < sequence.n_committed) {
@@ -236,19 +237,19 @@ void Engine::add_logprobs(const Sequence& sequence, int32_t logit_row, TokenChun
   }
 }
 
-// `n_output` of the accepted drafts became output; a stop may have cut the others.
-void Engine::count_drafts(Sequence& sequence, const Segment& segment, const Verdict& verdict,
-                          const ChosenDraft& draft, int32_t n_output) {
-  sequence.stats.drafted += segment.n_drafts();
-  sequence.stats.accepted += n_output;
-  sequence.stats.accepted_by_source[static_cast<size_t>(draft.source)] += n_output;
-  for (size_t i = 0; i < static_cast<size_t>(segment.n_drafts()); ++i) {
+// The chunk says how many became output; a stop may have cut the other accepted ones.
+void Engine::count_drafts(Sequence& sequence, const Verdict& verdict, const ChosenDraft& draft,
+                          const TokenChunk& chunk) {
+  sequence.stats.drafted += chunk.n_drafted;
+  sequence.stats.accepted += chunk.n_accepted;
+  sequence.stats.accepted_by_source[static_cast<size_t>(draft.source)] += chunk.n_accepted;
+  for (size_t i = 0; i < static_cast<size_t>(chunk.n_drafted); ++i) {
     ++sequence.stats.drafted_by_position[i];
-    if (i < static_cast<size_t>(n_output)) ++sequence.stats.accepted_by_position[i];
+    if (i < static_cast<size_t>(chunk.n_accepted)) ++sequence.stats.accepted_by_position[i];
   }
   chooser_.observe(
       draft,
-      {.sequence = sequence.id, .n_drafted = segment.n_drafts(), .n_accepted = verdict.n_accepted});
+      {.sequence = sequence.id, .n_drafted = chunk.n_drafted, .n_accepted = verdict.n_accepted});
 }
 
 void Engine::end_all(const Error& error) {

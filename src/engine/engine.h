@@ -61,8 +61,8 @@ class Engine {
   void append_one(Sequence& sequence, const Segment& segment, const Verdict& verdict,
                   const ChosenDraft* maybe_draft, TokenChunk& chunk);
   void add_logprobs(const Sequence& sequence, int32_t logit_row, TokenChunk& chunk);
-  void count_drafts(Sequence& sequence, const Segment& segment, const Verdict& verdict,
-                    const ChosenDraft& draft, int32_t n_output);
+  void count_drafts(Sequence& sequence, const Verdict& verdict, const ChosenDraft& draft,
+                    const TokenChunk& chunk);
   void report_cost();
   void end_all(const Error& error);
   void end(Sequence& sequence, TokenChunk& chunk, FinishReason reason);

@@ -241,6 +241,18 @@ TEST(Engine, CountsDraftsByTheirPosition) {
   EXPECT_GT(stats.drafted_by_position[0], stats.accepted_by_position[3]);
 }
 
+TEST(Engine, SaysWithEveryChunkWhatBecameOfItsDrafts) {
+  const FixtureOptions options{.source = {.n_tokens = 4, .wrong_every = 3}};
+  GenerateRequest request = short_request();
+  // Some of these end with a step of one token, which has no draft and follows one that had.
+  for (request.max_tokens = 36; request.max_tokens < 40; ++request.max_tokens) {
+    const Answer answer = answer_alone(options, request);
+    EXPECT_GT(answer.n_drafted, answer.n_accepted);
+    EXPECT_EQ(answer.n_drafted, answer.finish->stats.drafted);
+    EXPECT_EQ(answer.n_accepted, answer.finish->stats.accepted);
+  }
+}
+
 TEST(Engine, TimesItsDraftsAndItsPassesWithinTheDecoding) {
   const FixtureOptions options{.source = {.n_tokens = 4, .wrong_every = 3}};
   const SequenceStats stats = answer_alone(options, short_request()).finish.value().stats;

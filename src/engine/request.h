@@ -63,6 +63,8 @@ struct TokenChunk {
   SequenceId sequence{};
   std::vector<TokenId> tokens;          // a final stop token included
   std::vector<TokenLogprobs> logprobs;  // [tokens] where the request asked; empty otherwise
+  int32_t n_drafted = 0;                // drafts that this step verified
+  int32_t n_accepted = 0;               // of them, those among `tokens`
   std::optional<Finish> finish;         // set once, with the last chunk
 };
 

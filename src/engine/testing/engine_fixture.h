@@ -25,6 +25,7 @@ struct FixtureOptions {
 // What came back for one request.
 struct Answer {
   std::vector<TokenId> tokens;
+  int32_t n_drafted = 0, n_accepted = 0;  // of all chunks
   std::optional<Finish> finish;
   int32_t n_finishes = 0;
 };
@@ -49,6 +50,8 @@ struct EngineFixture {
     for (const TokenChunk& chunk : engine.step()) {
       Answer& answer = answers[chunk.sequence];
       answer.tokens.insert(answer.tokens.end(), chunk.tokens.begin(), chunk.tokens.end());
+      answer.n_drafted += chunk.n_drafted;
+      answer.n_accepted += chunk.n_accepted;
       if (!chunk.finish) continue;
       answer.finish = chunk.finish;
       ++answer.n_finishes;
