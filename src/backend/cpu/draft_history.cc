@@ -13,10 +13,10 @@ DraftHistory::DraftHistory(const ModelConfig& config, Transformer& transformer, 
       transformer_(transformer),
       ops_(ops) {
   if (!config.has_draft_head) return;
-  const auto n = static_cast<size_t>(batch_rows_max + kSegmentRowsMax * states_max);
+  const auto n = static_cast<size_t>(batch_rows_max + kHiddenRows * states_max);
   staged_ = FloatBuffer(n * static_cast<size_t>(hidden_size_));
   tokens_.reserve(n);
-  segments_.reserve(2 * static_cast<size_t>(states_max));
+  segments_.reserve(n / kSegmentRowsMax + static_cast<size_t>(states_max));
 }
 
 float* DraftHistory::normed(int32_t row) {
@@ -39,13 +39,14 @@ void DraftHistory::stage_kept(SequenceState& state, int32_t entry_end) {
   }
 }
 
-// The entries staged for this state since its last segment, up to `entry_end`, become one segment.
+// The entries staged for this state, up to `entry_end`, become segments that fit a pass.
 void DraftHistory::close_segment(StateId id, SequenceState& state, int32_t entry_end) {
-  const int32_t n_rows = entry_end - state.n_draft_entries;
-  if (n_rows <= 0) return;
-  segments_.push_back(
-      {.state = id, .position = state.n_draft_entries, .n_rows = n_rows, .n_certain = n_rows});
-  state.n_draft_entries = entry_end;
+  while (state.n_draft_entries < entry_end) {
+    const int32_t n_rows = std::min(rows_max_, entry_end - state.n_draft_entries);
+    segments_.push_back(
+        {.state = id, .position = state.n_draft_entries, .n_rows = n_rows, .n_certain = n_rows});
+    state.n_draft_entries += n_rows;
+  }
 }
 
 void DraftHistory::clear_staged() {
@@ -59,19 +60,30 @@ void DraftHistory::extend(const Batch& batch, StateTable& states) {
   for (const Segment& s : batch.segments) {
     SequenceState& state = states[s.state];
     if (state.options.keeps_draft_history) {
-      stage_kept(state, s.position);
-      // Each certain row but the last knows the token that follows it.
-      for (int32_t i = 0; i + 1 < s.n_certain; ++i) stage(state, s.position + i, normed(row + i));
-      const int32_t last_certain = s.position + s.n_certain - 1;
-      close_segment(s.state, state, last_certain);
-      state.hidden_begin = last_certain;
-      const auto n_kept =
-          static_cast<size_t>(s.n_rows - s.n_certain + 1) * static_cast<size_t>(hidden_size_);
-      std::copy_n(normed(row + s.n_certain - 1), n_kept, state.hidden.data());
+      const bool fits = s.position + s.n_rows - state.hidden_begin <= kHiddenRows;
+      if (s.n_certain > 1 || !fits) stage_all_certain(s, row, state);
+      keep_rows(s, row, state);
     }
     row += s.n_rows;
   }
   append_staged();
+}
+
+// Each certain row but the last knows the token that follows it.
+void DraftHistory::stage_all_certain(const Segment& s, int32_t row, SequenceState& state) {
+  stage_kept(state, s.position);
+  for (int32_t i = 0; i + 1 < s.n_certain; ++i) stage(state, s.position + i, normed(row + i));
+  state.hidden_begin = s.position + s.n_certain - 1;
+  close_segment(s.state, state, state.hidden_begin);
+}
+
+// Those that are not staged: from the last certain row on where there are several.
+void DraftHistory::keep_rows(const Segment& s, int32_t row, SequenceState& state) {
+  const auto width = static_cast<size_t>(hidden_size_);
+  const int32_t first = s.n_certain - 1;
+  const auto at = static_cast<size_t>(s.position + first - state.hidden_begin);
+  std::copy_n(normed(row + first), static_cast<size_t>(s.n_rows - first) * width,
+              state.hidden.data() + at * width);
 }
 
 void DraftHistory::settle(StateId id, StateTable& states) {
@@ -83,8 +95,7 @@ void DraftHistory::settle(StateId id, StateTable& states) {
   append_staged();
 }
 
-// Passes over all staged entries: as many segments at a time as the ops have rows for. No segment
-// alone has more.
+// Passes over all staged entries: as many segments at a time as the ops have rows for.
 void DraftHistory::append_staged() {
   size_t row = 0;
   for (size_t begin = 0; begin < segments_.size();) {

@@ -1,6 +1,7 @@
 // The draft head's side of a step: keeps hidden states of the target, turns them into cache entries
-// once the token that follows each is known, and runs the head ahead. Indexing as in the model
-// specification, section 5.3: entry i consumes token i + 1 and the target's hidden state i.
+// when the head is asked or no more fit, and runs the head ahead. A step that does not ask the head
+// thus pays a copy of its rows. Indexing as in the model specification, section 5.3: entry i
+// consumes token i + 1 and the target's hidden state i.
 #pragma once
 
 #include <span>
@@ -22,8 +23,8 @@ class DraftHistory {
   DraftHistory(const ModelConfig& config, Transformer& transformer, OpsStorage& ops,
                int32_t states_max, int32_t batch_rows_max);
 
-  // After a forward, before its counters move: appends the entries whose tokens this batch made
-  // certain, and keeps the hidden rows from each segment's last certain row on.
+  // After a forward, before its counters move: keeps the hidden rows of verify segments. Where they
+  // do not fit, and where a prompt is read, first appends the entries whose tokens are certain.
   void extend(const Batch& batch, StateTable& states);
 
   // Appends every entry that the state's own tokens decide: all below n_committed - 1.
@@ -43,6 +44,8 @@ class DraftHistory {
  private:
   void stage(const SequenceState& state, int32_t entry, const float* hidden);
   void stage_kept(SequenceState& state, int32_t entry_end);
+  void stage_all_certain(const Segment& segment, int32_t row, SequenceState& state);
+  void keep_rows(const Segment& segment, int32_t row, SequenceState& state);
   void close_segment(StateId id, SequenceState& state, int32_t entry_end);
   void clear_staged();
   void append_staged();
@@ -55,7 +58,7 @@ class DraftHistory {
   OpsStorage& ops_;
 
   // Entries waiting for their pass.
-  FloatBuffer staged_;           // [batch_rows_max + 32 states_max, hidden_size]
+  FloatBuffer staged_;           // [batch_rows_max + kHiddenRows states_max, hidden_size]
   std::vector<TokenId> tokens_;  // of staged entries, or of the rows of a draft step
   std::vector<PassSegment> segments_;
 };

@@ -38,7 +38,7 @@ int32_t StateLayout::cached_tokens(int32_t layer, int32_t n_committed,
 
 int64_t StateLayout::n_bytes() const {
   const size_t per_layer = recurrent_floats() + conv_floats() + kept_floats();
-  const size_t hidden = static_cast<size_t>(kSegmentRowsMax) * static_cast<size_t>(hidden_size);
+  const size_t hidden = static_cast<size_t>(kHiddenRows) * static_cast<size_t>(hidden_size);
   return static_cast<int64_t>((static_cast<size_t>(n_recurrent_layers) * per_layer + hidden) *
                               sizeof(float));
 }

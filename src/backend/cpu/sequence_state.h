@@ -42,6 +42,11 @@ struct StateLayout {
 
 inline constexpr int32_t kStripColumns = 32;
 
+// Rows that the draft head's history may lag behind. More would save it nothing: its weights are
+// read once for all rows that are made up for.
+inline constexpr int32_t kHiddenRows = 128;
+static_assert(kHiddenRows >= kSegmentRowsMax);
+
 struct SequenceState {
   StateOptions options;
   std::vector<TokenId>
@@ -52,8 +57,9 @@ struct SequenceState {
   int32_t n_committed = 0;  // tokens that count
   int32_t n_folded =
       0;  // of these, already in `recurrent` and `conv`; n_committed - n_folded rows wait in `kept`
-  int32_t n_draft_entries =
-      0;  // entries of the draft head's cache that used the target's hidden states
+  // Entries of the draft head's cache that used the target's hidden states: at least hidden_begin.
+  // Those of later tokens, up to n_committed - 2, can be made up for.
+  int32_t n_draft_entries = 0;
   TokenId
       drafted_after{};  // the pending token that entry n_committed - 1 assumed, where there is one
   int32_t hidden_begin = 0;  // position of hidden row 0
@@ -62,9 +68,8 @@ struct SequenceState {
   FloatBuffer conv;       // [n_recurrent_layers, conv_floats]
   FloatBuffer
       kept;  // [n_recurrent_layers, kDraftTokensMax, kept_width], rows from position n_folded on
-  FloatBuffer
-      hidden;  // [kSegmentRowsMax, hidden_size] final hidden states of the last segment from its last
-               // certain row on
+  FloatBuffer hidden;  // [kHiddenRows, hidden_size] final hidden states from position hidden_begin
+                       // to the end of the last segment
   bool is_open = false;
 
   // Positions from here on may still be written, in some layer; everything below is final.

@@ -122,6 +122,25 @@ TEST_P(RunnerDraftContract, DraftAfterRejectionEqualsDraftAfterPlainDecoding) {
   }
 }
 
+// A runner may put the head's history off until somebody asks, and has to catch up some time.
+TEST_P(RunnerDraftContract, AHeadThatWasNotAskedForLongDraftsAsIfItHadBeen) {
+  constexpr int kSteps = 140;
+  const auto runner = make();
+  const Start start = make_start(*runner, kHistory, 1);
+  Driver idle = begin(*runner, kHistory, start);
+  Driver busy = begin(*runner, kHistory, start);
+  TokenId pending = start.pending;
+  for (int n = 1; n <= kSteps; ++n) {
+    busy.decode(pending, 1);
+    pending = idle.decode(pending, 1).tokens[0];
+    const Drafted wanted = busy.draft(pending, 2);
+    if (n < 100) continue;
+    Driver fork = idle.fork();
+    EXPECT_TRUE(same_draft(fork.draft(pending, 2), wanted)) << n << " steps";
+    EXPECT_TRUE(same_bytes(fork.save(), busy.save())) << n << " steps";
+  }
+}
+
 TEST_P(RunnerDraftContract, DraftAfterTruncateEqualsDraftAfterPlainDecoding) {
   const auto runner = make();
   const Start start = make_start(*runner, kHistory, 10);
