@@ -189,7 +189,7 @@ Chooser::Plan Chooser::plan_of(size_t query, double tokens_per_ms) const {
 double Chooser::reach_worth_a_token(size_t query) const {
   const Plan& plan = plans_[query];
   const int32_t n = plan.n_tokens;
-  if (n < 2 || plan.surplus <= 0) return 0;
+  if (n < 2) return 0;
   const double context = context_tokens(queries_[query]);
   const auto prices = prices_beside(planned_shape(), plan, n);
   const double ms = prices[static_cast<size_t>(n)] - prices[1] + cost_.draft_ms(n, context) -

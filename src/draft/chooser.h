@@ -50,9 +50,9 @@ class Chooser {
 
  private:
   static constexpr int32_t kProbeIntervalMin = 16;  // steps
-  // At two tokens a probe, a hopeless source costs 1/64 row a step.
+  // At one token a probe, a hopeless source costs 1/128 row a step.
   static constexpr int32_t kProbeIntervalMax = 128;
-  static constexpr int32_t kProbeTokens = 2;
+  static constexpr int32_t kProbeTokens = 1;
   // A chain of the draft head bridges the tokens until another source finds its place again, and
   // four tokens are what the copy source wants for that. Beyond, a token has to be worth what steps
   // have been yielding, or a long dear chain would go on where a cheap copy could take over.
@@ -80,7 +80,7 @@ class Chooser {
     int32_t n_tokens = 0;
     double n_expected = 0;  // survivors
     double draft_ms = 0;
-    double surplus = 0;  // expected survivors beyond what their time would yield; 0 of a probe
+    double surplus = 0;  // expected survivors beyond what their time would yield
   };
 
   void grow_scratch(size_t n_queries);
