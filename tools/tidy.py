@@ -63,6 +63,7 @@ TESTED_THROUGH = {
         "src/app/option_checks.cc", "src/app/sampling_options.cc"],
     "src/app/commands_test.cc": [
         "src/app/answer.cc", "src/app/compare.cc", "src/app/generate.cc", "src/app/logits.cc"],
+    "src/app/bench_decode_test.cc": ["src/app/read_ceiling.cc"],
     "src/app/tuned_cost_test.cc": ["src/app/tune.cc"],
     "src/app/evaluation_test.cc": ["src/app/eval_text.cc", "src/app/token_reader.cc"],
     "src/app/model_tools_test.cc": [

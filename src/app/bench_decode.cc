@@ -10,6 +10,7 @@
 #include "app/commands.h"
 #include "app/draft_probe.h"
 #include "app/interrupt.h"
+#include "app/read_ceiling.h"
 #include "app/standard_output.h"
 #include "app/tuned_cost.h"
 #include "base/error.h"
@@ -27,7 +28,16 @@ constexpr const char* kReplay = "replay";
 // A request that all arms answer.
 struct Case {
   std::string workload;
+  double temperature = 0;
   GenerateRequest request;
+};
+
+// What stays the same over all cases.
+struct Bench {
+  const ModelSession& session;
+  const BenchDecodeOptions& options;
+  const CostSurface& cost;
+  ReadCeiling& read_ceiling;
 };
 
 // Where a chat message is a .md file and the begin of a text anything else.
@@ -53,6 +63,12 @@ const Answer& median_answer(const std::vector<Answer>& answers) {
   return **middle;
 }
 
+double median_rate(std::vector<double> rates) {
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::ranges::nth_element(rates, middle);
+  return *middle;
+}
+
 // In order, so that a run can be compared with the runs of other sources beside it.
 std::vector<double> decode_times(const std::vector<Answer>& answers) {
   std::vector<double> times;
@@ -61,18 +77,31 @@ std::vector<double> decode_times(const std::vector<Answer>& answers) {
   return times;
 }
 
-nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temperature,
-                                const BenchDecodeOptions& options, const RunnerInfo& info) {
+// A plain step reads the weights once and the cache of everything before it: here, of the answer's
+// middle.
+double plain_step_bytes(const SequenceStats& stats, const RunnerInfo& info) {
+  const double context = stats.prompt_tokens + stats.completion_tokens / 2.0;
+  return static_cast<double>(info.step_weight_bytes) +
+         context * static_cast<double>(info.step_cache_bytes_per_token);
+}
+
+nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double read_gb_per_second,
+                                const Bench& bench) {
+  const BenchDecodeOptions& options = bench.options;
+  const RunnerInfo& info = bench.session.runner->info();
   const Answer& answer = median_answer(arm.answers);
   const SequenceStats& stats = answer.finish.stats;
+  const double step_bytes = plain_step_bytes(stats, info);
+  const double floor = read_gb_per_second * 1e9 / step_bytes;
   return {{"bench", "decode"},
           {"commit", options.commit},
+          {"processor", processor_name()},
           {"device", info.device},
           {"workload", of.workload},
           {"source", arm.draft.source},
           {"depth", arm.draft.depth},
           {"replay_errors", arm.draft.source == kReplay ? options.replay_errors : 0},
-          {"temperature", temperature},
+          {"temperature", of.temperature},
           {"seed", options.seed},
           {"max_tokens", options.max_tokens},
           {"runs", arm.answers.size()},
@@ -91,28 +120,32 @@ nlohmann::ordered_json describe(const BenchArm& arm, const Case& of, double temp
           {"accepted_by_position", stats.accepted_by_position},
           {"decode_ms", stats.decode_ms},
           {"draft_ms", stats.draft_ms},
-          {"verify_ms", stats.verify_ms}};
+          {"verify_ms", stats.verify_ms},
+          {"read_gb_per_second", read_gb_per_second},
+          {"plain_step_bytes", step_bytes},
+          {"plain_floor_tokens_per_second", floor},
+          {"share_of_plain_floor", decode_tokens_per_second(stats) / floor}};
 }
 
-void print_row(const BenchArm& arm, const Case& of, double temperature, double plain_speed) {
+void print_row(const BenchArm& arm, const Case& of, double plain_speed) {
   const SequenceStats& stats = median_answer(arm.answers).finish.stats;
   const std::string source =
       arm.draft.source + (arm.draft.depth > 0 ? " " + std::to_string(arm.draft.depth) : "");
   const double speed = decode_tokens_per_second(stats);
   std::fprintf(stderr, "%-24s %4g  %-8s %8.0f %6.2f x %8.2f %10d of %d\n", of.workload.c_str(),
-               temperature, source.c_str(), speed, plain_speed > 0 ? speed / plain_speed : 0,
+               of.temperature, source.c_str(), speed, plain_speed > 0 ? speed / plain_speed : 0,
                tokens_per_step(stats), stats.accepted, stats.drafted);
 }
 
-Drafting make_arm_drafting(const DraftOptions& draft, const BenchArm& first,
-                           const ModelSession& session, const Case& of, const CostSurface& cost,
-                           const BenchDecodeOptions& options) {
-  if (draft.source != kReplay) return make_drafting(draft, *session.runner, cost);
+Drafting make_arm_drafting(const DraftOptions& draft, const BenchArm& first, const Case& of,
+                           const Bench& bench) {
+  Runner& runner = *bench.session.runner;
+  if (draft.source != kReplay) return make_drafting(draft, runner, bench.cost);
   return make_replay(draft.depth, static_cast<int32_t>(of.request.prompt.size()),
                      first.answers.front().tokens,
-                     {.error_rate = options.replay_errors,
-                      .seed = options.seed,
-                      .vocab_size = session.runner->info().vocab_size});
+                     {.error_rate = bench.options.replay_errors,
+                      .seed = bench.options.seed,
+                      .vocab_size = runner.info().vocab_size});
 }
 
 // Whether some source runs the draft head. Throws where one does not exist, or replays nothing.
@@ -131,24 +164,24 @@ bool check_drafts(const BenchDecodeOptions& options, Runner& runner) {
 }
 
 // Nothing when it was interrupted; otherwise whether all tokens were the same.
-std::optional<bool> run_case(const ModelSession& session, const Case& of, double temperature,
-                             const CostSurface& cost, const BenchDecodeOptions& options) {
+std::optional<bool> run_case(const Case& of, const Bench& bench) {
   std::vector<BenchArm> arms;
-  for (const DraftOptions& draft : options.drafts) arms.push_back({.draft = draft});
-  for (int32_t run = 0; run < options.n_runs; ++run) {
+  std::vector<double> read_rates;
+  for (const DraftOptions& draft : bench.options.drafts) arms.push_back({.draft = draft});
+  for (int32_t run = 0; run < bench.options.n_runs; ++run) {
+    read_rates.push_back(bench.read_ceiling.measure());
     for (BenchArm& arm : arms) {
       if (run == 0)  // not before: a replay needs the first arm's answer
-        arm.drafting = make_arm_drafting(arm.draft, arms.front(), session, of, cost, options);
-      arm.answers.push_back(answer(session, arm.drafting, of.request, /*is_streamed=*/false));
+        arm.drafting = make_arm_drafting(arm.draft, arms.front(), of, bench);
+      arm.answers.push_back(answer(bench.session, arm.drafting, of.request, /*is_streamed=*/false));
       if (is_interrupted()) return std::nullopt;
     }
   }
   const double first_speed =
       decode_tokens_per_second(median_answer(arms.front().answers).finish.stats);
   for (const BenchArm& arm : arms) {
-    print_row(arm, of, temperature, first_speed);
-    std::printf("%s\n",
-                describe(arm, of, temperature, options, session.runner->info()).dump().c_str());
+    print_row(arm, of, first_speed);
+    std::printf("%s\n", describe(arm, of, median_rate(read_rates), bench).dump().c_str());
   }
   flush_stdout();
   const bool is_same = gave_same_tokens(arms);
@@ -214,12 +247,16 @@ int run_bench_decode(const BenchDecodeOptions& options) {
   std::fprintf(stderr, "%-24s %4s  %-8s %8s %8s %8s %10s\n", "workload", "temp", "draft",
                "tokens/s", "", "tok/step", "accepted");
   const CostSurface cost = find_cost(session.file, *session.runner);
+  ReadCeiling read_ceiling(options.model.n_threads);
+  const Bench bench{
+      .session = session, .options = options, .cost = cost, .read_ceiling = read_ceiling};
   bool are_same = true;
   for (const fs::path& prompt : prompts) {
     for (const double temperature : options.temperatures) {
       const Case of{.workload = prompt.stem().string(),
+                    .temperature = temperature,
                     .request = make_request(session, prompt, temperature, options)};
-      const std::optional<bool> is_same = run_case(session, of, temperature, cost, options);
+      const std::optional<bool> is_same = run_case(of, bench);
       if (!is_same) return kExitInterrupted;
       are_same &= *is_same;
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/model_session.h"
 #include "app/testing/embedded_model.h"
 #include "base/testing/expect_error.h"
 #include "io/testing/temporary_folder.h"
@@ -90,6 +91,22 @@ TEST(BenchDecode, PrintsALineForEachSourceAndTemperatureWhoseNumbersAddUp) {
   EXPECT_EQ(all[1]["depth"], 2);
   EXPECT_GT(all[1]["drafted"].get<int>(), 0);
   EXPECT_EQ(all[5]["temperature"], 0.6);
+}
+
+TEST(BenchDecode, DividesTheReadRateByWhatAPlainStepReads) {
+  const auto lines = lines_of({.drafts = {{.source = "none"}}, .temperatures = {0}});
+  ASSERT_EQ(lines.size(), 1U);
+  const nlohmann::json& line = lines[0];
+  const auto session = load_session({.model = test::kEmbeddedModel, .n_threads = 1});
+  const RunnerInfo& info = session.runner->info();
+  const double context =
+      line["prompt_tokens"].get<double>() + line["completion_tokens"].get<double>() / 2;
+  const auto bytes = line["plain_step_bytes"].get<double>();
+  EXPECT_DOUBLE_EQ(bytes, static_cast<double>(info.step_weight_bytes) +
+                              context * static_cast<double>(info.step_cache_bytes_per_token));
+  const auto rate = line["read_gb_per_second"].get<double>();
+  EXPECT_GT(rate, 0);
+  EXPECT_NEAR(line["plain_floor_tokens_per_second"].get<double>() * bytes / 1e9, rate, 1e-9 * rate);
 }
 
 TEST(BenchDecode, ReplaysTheTokensOfTheFirstSource) {

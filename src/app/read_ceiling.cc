@@ -1,9 +1,9 @@
-#include "read_floor.h"
+#include "app/read_ceiling.h"
 
 #include <array>
 #include <chrono>
 
-namespace slip::bench {
+namespace slip {
 
 namespace {
 
@@ -25,15 +25,16 @@ float sum_item(const float* values) {
 
 }  // namespace
 
-ReadFloor::ReadFloor() : buffer_(kBufferFloats) {
+ReadCeiling::ReadCeiling(int n_threads)
+    : pool_(n_threads > 0 ? n_threads : usable_cores()), buffer_(kBufferFloats) {
   // Untouched pages would all be the one page of zeros.
   for (size_t i = 0; i < buffer_.size(); ++i) buffer_.data()[i] = static_cast<float>(i % 7);
 }
 
-double ReadFloor::measure(ThreadPool& pool) {
+double ReadCeiling::measure() {
   std::array<float, kItems> sums{};
   const auto start = std::chrono::steady_clock::now();
-  pool.run(kItems, [&](int item, int) {
+  pool_.run(kItems, [&](int item, int) {
     sums[static_cast<size_t>(item)] =
         sum_item(buffer_.data() + static_cast<size_t>(item) * kItemFloats);
   });
@@ -42,4 +43,4 @@ double ReadFloor::measure(ThreadPool& pool) {
   return static_cast<double>(buffer_.n_bytes()) / elapsed.count() / 1e9;
 }
 
-}  // namespace slip::bench
+}  // namespace slip
