@@ -1,5 +1,6 @@
 #include "sample/accept.h"
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -110,6 +111,54 @@ TEST(AcceptSeeded, KeepsADraftIfAndOnlyIfTheRowAloneWouldDrawIt) {
   }
 }
 
+// What a step of several rows gives, token by token from the same logits.
+TEST(AcceptSeeded, RowsDrawWhatTheyWouldDrawInStepsOfTheirOwn) {
+  const SamplingParams params{.shape = {.temperature = 3}};
+  RowSampler sampler(kSixTokens);
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const SequenceSampling sampling{.params = &params, .seed = seed};
+    std::vector<TokenId> alone;
+    for (int32_t i = 0; i < 3; ++i) {
+      const RowQuery query{.maybe_sampling = &sampling, .position = 9 + i};
+      alone.push_back(sampler.choose(peaked(2), query).next);
+    }
+    const Verdict verdict = accept_all(rows_of({2, 2, 2}), {alone[0], alone[1]}, &sampling);
+    EXPECT_EQ(verdict.n_accepted, 2);
+    EXPECT_EQ(verdict.next, alone[2]);
+  }
+}
+
+// Typical acceptance keeps likely drafts whatever the row would have drawn.
+TEST(AcceptSeeded, LossyRulesDoNotCompareTokens) {
+  const SamplingParams params{.shape = {.temperature = 1}, .rule = AcceptRule::kTypical};
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const SequenceSampling sampling{.params = &params, .seed = seed};
+    EXPECT_EQ(accept_all(rows_of({1, 1}), ids({1}), &sampling).n_accepted, 1);
+  }
+}
+
+TEST(AcceptBlock, LeavesComparedTokensToTheRows) {
+  SamplingParams params{.shape = {.temperature = 1}, .rule = AcceptRule::kBlock};
+  const SequenceSampling seeded{.params = &params, .coupling = Coupling::kSeeded};
+  const SequenceSampling rejecting{.params = &params, .coupling = Coupling::kRejection};
+  EXPECT_FALSE(judges_blocks(&seeded));
+  EXPECT_TRUE(judges_blocks(&rejecting));
+  params.shape.temperature = 0;
+  EXPECT_FALSE(judges_blocks(&rejecting));
+}
+
+TEST(DraftOfASampler, LeavesNoOldLawBehind) {
+  RowSampler sampler(kSixTokens);
+  const SamplingParams params{.shape = {.temperature = 1}};
+  const SequenceSampling seeded{.params = &params, .coupling = Coupling::kSeeded};
+  for (const SequenceSampling* maybe_sampling :
+       {static_cast<const SequenceSampling*>(nullptr), &seeded}) {
+    DraftLaw law{.n_tokens = 3};
+    sampler.draft(peaked(2), {.maybe_sampling = maybe_sampling, .position = 9}, &law);
+    EXPECT_EQ(law.n_tokens, 0);
+  }
+}
+
 TEST(AcceptSeeded, DraftOfTheSameLogitsIsTheTokenThatTheTargetDraws) {
   const SamplingParams params{.shape = {.temperature = 1.5f, .top_k = 4}};
   RowSampler sampler(kSixTokens);
@@ -172,6 +221,24 @@ TEST(AcceptBlock, RefusesARowThatIsNotFinite) {
   std::vector<float> logits = rows_of({1, 2});
   logits[2] = kNoLogit;
   EXPECT_FALSE(accept_all(logits, ids({1}), &sampling).is_finite);
+}
+
+// Of a draft of probability `p` beside `n_others` tokens that share the rest.
+double typical_keep(double p, int32_t n_others) {
+  std::vector<float> logits(static_cast<size_t>(n_others) + 1,
+                            static_cast<float>(std::log((1 - p) / n_others)));
+  logits[0] = static_cast<float>(std::log(p));
+  Distribution target(n_others + 1);
+  EXPECT_TRUE(target.assign(logits, {.temperature = 1}));
+  return keep_probability(target, nullptr, TokenId{0}, AcceptRule::kTypical);
+}
+
+// A sure target: 0.09. An unsure one: 0.3 e^-H, here 0.039.
+TEST(KeepProbability, OfTypicalAcceptanceHasTwoThresholds) {
+  EXPECT_EQ(typical_keep(0.08, 1), 0);
+  EXPECT_EQ(typical_keep(0.10, 1), 1);
+  EXPECT_EQ(typical_keep(0.03, 7), 0);
+  EXPECT_EQ(typical_keep(0.05, 7), 1);
 }
 
 TEST(KeepProbability, OfTypicalAcceptanceAsksHowSureTheTargetIs) {

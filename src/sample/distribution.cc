@@ -98,7 +98,8 @@ bool Distribution::assign(std::span<const float> logits, const Shape& shape) {
 
 // Moves the likeliest tokens to the front, enough of them that a limit falls among them, so that
 // the whole vocabulary is never sorted. Returns how many.
-size_t Distribution::gather_candidates(double total, const Shape& shape) {
+//   wanted  weight of tokens before which the last one is kept
+size_t Distribution::gather_candidates(double wanted, const Shape& shape) {
   size_t n = 0;
   for (const double cut : {0x1p-6, 0x1p-12, 0x1p-24, 0.0}) {
     const auto rest = std::partition(entries_.begin(), entries_.end(),
@@ -107,7 +108,7 @@ size_t Distribution::gather_candidates(double total, const Shape& shape) {
     double mass = 0;
     for (size_t i = 0; i < n; ++i) mass += entries_[i].p;
     const bool has_limit = (shape.top_k > 0 && n >= static_cast<size_t>(shape.top_k)) ||
-                           mass >= shape.top_p * total || shape.min_p >= cut;
+                           mass >= wanted || shape.min_p >= cut;
     if (has_limit) break;
   }
   return n;
@@ -115,18 +116,17 @@ size_t Distribution::gather_candidates(double total, const Shape& shape) {
 
 // Weights are relative to the likeliest token's, which is 1.
 void Distribution::truncate(double total, const Shape& shape) {
-  const size_t n_candidates = gather_candidates(total, shape);
+  // All mass is never reached by adding, which rounds.
+  const double wanted = shape.top_p < 1 ? shape.top_p * total : INFINITY;
+  const size_t n_candidates = gather_candidates(wanted, shape);
   const size_t n_max =
       shape.top_k > 0 ? std::min(n_candidates, static_cast<size_t>(shape.top_k)) : n_candidates;
   const auto begin = entries_.begin();
   std::partial_sort(begin, begin + static_cast<ptrdiff_t>(n_max),
                     begin + static_cast<ptrdiff_t>(n_candidates), is_likelier);
-  // All mass is never reached by adding, which rounds.
-  const double wanted = shape.top_p < 1 ? shape.top_p * total : INFINITY;
   double before = 0;
   n_ = 0;
-  while (n_ < n_max && (n_ == 0 || (before < wanted && entries_[n_].p >= shape.min_p)))
-    before += entries_[n_++].p;
+  while (n_ < n_max && before < wanted && entries_[n_].p >= shape.min_p) before += entries_[n_++].p;
 }
 
 double Distribution::probability(TokenId token) const {

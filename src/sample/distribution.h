@@ -79,7 +79,7 @@ class Distribution {
 
  private:
   void truncate(double total, const Shape& shape);
-  size_t gather_candidates(double total, const Shape& shape);
+  size_t gather_candidates(double wanted, const Shape& shape);
 
   std::vector<TokenProbability> entries_;  // [vocab_size]
   size_t n_ = 0;

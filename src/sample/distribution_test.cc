@@ -131,9 +131,69 @@ TEST(Distribution, BreaksTiesById) {
   EXPECT_EQ(kept(std::vector<float>(5, 1.5f), {.temperature = 1, .top_k = 3}), (Ids{0, 1, 2}));
 }
 
+TEST(Distribution, ReachesTopPWithExactlySoMuch) {
+  EXPECT_EQ(kept({0, 0}, {.temperature = 1, .top_p = 0.5f}), Ids{0});
+}
+
+TEST(Distribution, KeepsTokensExactlyMinPAsLikely) {
+  EXPECT_EQ(kept({0, 0, -1}, {.temperature = 1, .min_p = 1}), (Ids{0, 1}));
+}
+
+// Added to the likeliest they are nothing, so that its share alone rounds to 1.
+TEST(Distribution, OfTopPOneLosesNoTokenToRounding) {
+  EXPECT_EQ(kept({0, -40, -40}, {.temperature = 1, .top_k = 3}), (Ids{0, 1, 2}));
+}
+
+// The definition: everything in order, up to the first limit.
+Ids kept_by_definition(const std::vector<float>& logits, const Shape& shape) {
+  const float largest = *std::ranges::max_element(logits);
+  const auto weight = [&](int32_t id) {
+    return std::exp((static_cast<double>(logits[static_cast<size_t>(id)]) - largest) /
+                    shape.temperature);
+  };
+  Ids order(logits.size());
+  double total = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = static_cast<int32_t>(i);
+    total += weight(order[i]);
+  }
+  std::ranges::stable_sort(order, [&](int32_t a, int32_t b) { return weight(a) > weight(b); });
+  size_t n = 0;
+  for (double before = 0; n < order.size(); before += weight(order[n++])) {
+    const bool is_over = (shape.top_k > 0 && n == static_cast<size_t>(shape.top_k)) ||
+                         (shape.top_p < 1 && before >= shape.top_p * total) ||
+                         weight(order[n]) < shape.min_p;
+    if (n > 0 && is_over) break;
+  }
+  order.resize(n);
+  return order;
+}
+
+// Weights from 1 down to e^-30, so that limits fall on both sides of every shortcut.
+TEST(Distribution, KeepsWhatTheDefinitionKeeps) {
+  std::vector<float> logits;
+  for (int i = 0; i < 60; ++i) logits.push_back(-0.5f * static_cast<float>((i * 37) % 60));
+  for (int32_t top_k = 0; top_k <= 60; ++top_k) {
+    for (const float top_p : {1.0f, 0.9999999f, 0.999f, 0.9f, 0.5f}) {
+      for (const float min_p : {0.0f, 1e-9f, 1e-7f, 1e-4f, 1e-3f, 0.02f, 0.3f}) {
+        const Shape shape{.temperature = 1, .top_p = top_p, .top_k = top_k, .min_p = min_p};
+        if (!shape.truncates()) continue;
+        EXPECT_EQ(kept(logits, shape), kept_by_definition(logits, shape))
+            << "top-k " << top_k << ", top-p " << top_p << ", min-p " << min_p;
+      }
+    }
+  }
+}
+
 TEST(Distribution, AlwaysKeepsTheLikeliest) {
   EXPECT_EQ(kept(logs({0.4, 0.6}), {.temperature = 1, .top_p = 1e-6f, .top_k = 5, .min_p = 1}),
             Ids{1});
+}
+
+TEST(Distribution, HasTheEntropyOfWhatIsPossible) {
+  Distribution distribution(3);
+  ASSERT_TRUE(distribution.assign(std::vector<float>{1, 1, -kInf}, {.temperature = 1}));
+  EXPECT_NEAR(distribution.entropy(), std::log(2.0), 1e-15);
 }
 
 TEST(Distribution, OfKeptTokensSumsToOne) {
