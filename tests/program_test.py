@@ -98,6 +98,16 @@ class Program(unittest.TestCase):
             self.assertEqual(json.loads(saved.read_text())["messages"][:4], messages)
             self.assertEqual(len(json.loads(saved.read_text())["messages"]), 6)
 
+    def test_chat_refuses_a_place_to_save_before_the_first_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            for place in (pipe, folder, os.path.join(folder, "no", "file")):
+                done = run("chat", "--model", MODEL, "--save", place, input="hi\n")
+                self.assertEqual((done.returncode, done.stdout), (2, ""), place)
+                self.assertIn(place, done.stderr)
+            self.assertEqual(os.listdir(folder), ["pipe"])
+
     def test_a_damaged_conversation_is_refused_in_one_sentence_that_names_it(self):
         with tempfile.TemporaryDirectory() as folder:
             damaged = Path(folder, "chat.json")
@@ -144,6 +154,52 @@ class Program(unittest.TestCase):
                 done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
             self.assertEqual(done.returncode, 1, arguments)
             self.assertIn("stdout: cannot be written", done.stderr, arguments)
+
+    def test_standard_streams_that_the_caller_closed_are_not_taken_for_others(self):
+        short = ["--model", MODEL, "--max-tokens", "2"]
+        chat = run("chat", *short, preexec_fn=lambda: os.close(0), stdin=None)
+        self.assertEqual((chat.returncode, chat.stdout), (0, ""))
+        done = subprocess.run([PROGRAM, "generate", *short, "--prompt", "x"], stderr=subprocess.PIPE, text=True, timeout=120,
+                              preexec_fn=lambda: (os.close(0), os.close(1)))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("stdout: cannot be written", done.stderr)
+
+    def test_brackets_in_a_stop_string_mean_themselves(self):
+        ask = ["generate", "--model", MODEL, "--prompt", "def f(a, b):", "--max-tokens", "24", "--json"]
+        text = json.loads(run(*ask).stdout)["text"]
+        part = text[4:8]
+        self.assertNotEqual(text, json.loads(run(*ask, "--stop", part).stdout)["text"])
+        self.assertEqual(text, json.loads(run(*ask, "--stop", f"[{part}]").stdout)["text"])
+
+    def test_names_that_are_not_utf8_are_shown_as_well_as_may_be(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prompt = os.path.join(os.fsencode(folder), b"a\xff.txt")
+            Path(os.fsdecode(prompt)).write_text("x")
+            done = subprocess.run([PROGRAM, "bench", "decode", "--model", MODEL, "--prompts", prompt, "--draft", "none",
+                                   "--runs", "1", "--temperature", "0", "--max-tokens", "2"], capture_output=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)  # the table shows the name as it is
+            self.assertEqual(json.loads(done.stdout)["workload"], "a\ufffd")
+
+    def test_tune_ends_at_an_interrupt_and_keeps_nothing(self):
+        with tempfile.TemporaryDirectory() as home:
+            process = subprocess.Popen([PROGRAM, "tune", "--model", MODEL], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       env=os.environ | {"XDG_CACHE_HOME": home})
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual(os.listdir(home), [])
+
+    def test_tune_shows_what_it_measured_where_it_cannot_be_kept(self):
+        done = run("tune", "--model", MODEL, env=os.environ | {"XDG_CACHE_HOME": os.path.abspath(PROGRAM)})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ms a step", done.stdout)
+        self.assertIn("cannot be created: Not a directory", done.stderr)
+
+    def test_compare_refuses_rules_that_change_the_answer(self):
+        done = run("compare", "--model", MODEL, "--prompt", "x", "--accept", "typical")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--accept: found typical", done.stderr)
 
     def test_a_model_shortened_while_in_use_ends_with_a_sentence(self):
         with tempfile.TemporaryDirectory() as folder:

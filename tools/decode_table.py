@@ -26,6 +26,17 @@ def read_cases(lines):
     return cases
 
 
+def check(cases):
+    """Ends the program where something is missing."""
+    if not cases:
+        sys.exit("found no line of bench decode")
+    for temperature, workloads in cases.items():
+        for workload, arms in workloads.items():
+            for source in ("none", "auto"):
+                if (source, 0) not in arms:
+                    sys.exit(f"{workload} at temperature {temperature:g}: found no line of {source}, wanted one")
+
+
 def times_as_fast(record, other):
     """How many times as fast as `other` a source was, run by run."""
     return median(b / a for a, b in zip(record["decode_ms_of_runs"], other["decode_ms_of_runs"], strict=True))
@@ -78,9 +89,13 @@ def main(paths):
         sys.exit(__doc__)
     lines = []
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            lines += file
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines += file
+        except OSError as error:
+            sys.exit(f"{path}: {error.strerror}")
     cases = read_cases(lines)
+    check(cases)
     for temperature, workloads in sorted(cases.items()):
         print(f"Temperature {temperature:g}, tokens per second:\n")
         print("\n".join(table(workloads)) + "\n")

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from decode_table import compare, read_cases, summary, table
+from decode_table import check, compare, read_cases, summary, table
 
 
 def line(source, times, depth=0, temperature=0, workload="w"):
@@ -32,6 +32,11 @@ class DecodeTableTest(unittest.TestCase):
                            [line("auto", [5], workload=name) for name in "ba"])
         self.assertEqual("| a | 100 | 100 (none) | 200 | 2.00 | 2.00 | 2.0 |", table(cases[0])[2])
         self.assertEqual(4, len(table(cases[0])))
+
+    def test_names_what_is_missing(self):
+        for lines, sentence in (([], "found no line"), ([line("none", [10])], "w at temperature 0: found no line of auto")):
+            with self.assertRaisesRegex(SystemExit, sentence):
+                check(read_cases(lines))
 
     def test_counts_the_cases_that_keep_up(self):
         lines = [line("none", [10], workload=name) for name in "ab"]

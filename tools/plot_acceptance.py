@@ -64,9 +64,15 @@ def main(paths):
         sys.exit(__doc__)
     lines = []
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            lines += file
-    sys.stdout.write(draw(read_shares(lines)))
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines += file
+        except OSError as error:
+            sys.exit(f"{path}: {error.strerror}")
+    shares = read_shares(lines)
+    if not shares:
+        sys.exit("found no line of bench decode with drafts")
+    sys.stdout.write(draw(shares))
 
 
 if __name__ == "__main__":

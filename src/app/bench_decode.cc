@@ -11,6 +11,7 @@
 #include "app/draft_probe.h"
 #include "app/interrupt.h"
 #include "app/read_ceiling.h"
+#include "app/repeated_answers.h"
 #include "app/standard_output.h"
 #include "app/tuned_cost.h"
 #include "base/error.h"
@@ -24,6 +25,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kReplay = "replay";
+
+// One way of drafting and its runs of one request. All give the same tokens; the times differ.
+struct BenchArm {
+  DraftOptions draft;
+  Drafting drafting;
+  std::vector<Answer> answers;
+};
 
 // A request that all arms answer.
 struct Case {
@@ -49,18 +57,6 @@ GenerateRequest make_request(const ModelSession& session, const fs::path& prompt
   generate.sampling.params.shape.temperature = static_cast<float>(temperature);
   generate.sampling.seed = options.seed;
   return make_request(session, generate);
-}
-
-// A whole run, since numbers of different runs would not add up.
-const Answer& median_answer(const std::vector<Answer>& answers) {
-  std::vector<const Answer*> sorted;
-  sorted.reserve(answers.size());
-  for (const Answer& answer : answers) sorted.push_back(&answer);
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle, {}, [](const Answer* answer) {
-    return decode_tokens_per_second(answer->finish.stats);
-  });
-  return **middle;
 }
 
 double median_rate(std::vector<double> rates) {
@@ -181,10 +177,12 @@ std::optional<bool> run_case(const Case& of, const Bench& bench) {
       decode_tokens_per_second(median_answer(arms.front().answers).finish.stats);
   for (const BenchArm& arm : arms) {
     print_row(arm, of, first_speed);
-    std::printf("%s\n", describe(arm, of, median_rate(read_rates), bench).dump().c_str());
+    std::printf("%s\n", to_text(describe(arm, of, median_rate(read_rates), bench)).c_str());
   }
   flush_stdout();
-  const bool is_same = gave_same_tokens(arms);
+  const std::vector<TokenId>& wanted = arms.front().answers.front().tokens;
+  const bool is_same = std::ranges::all_of(
+      arms, [&](const BenchArm& arm) { return maybe_other(arm.answers, wanted) == nullptr; });
   if (!is_same)
     std::fprintf(stderr, "DIFFERENT: the runs above did not all give the same tokens\n");
   return is_same;
@@ -198,7 +196,8 @@ DraftOptions parse_draft(const std::string& text) {
   if (colon == std::string::npos) return options;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, options.depth);
-  if (error != std::errc() || rest != end || options.depth < 1 || options.depth > kDraftTokensMax) {
+  if (options.source == "none" || error != std::errc() || rest != end || options.depth < 1 ||
+      options.depth > kDraftTokensMax) {
     throw Error(ErrorCode::kInvalidArgument, "--draft: found " + quote(text) +
                                                  ", wanted a source, or a source and its depth "
                                                  "from 1 to " +
@@ -210,13 +209,19 @@ DraftOptions parse_draft(const std::string& text) {
 std::vector<fs::path> find_prompts(std::span<const std::string> paths) {
   std::vector<fs::path> prompts;
   for (const fs::path path : paths) {
-    if (!fs::exists(path)) throw Error(ErrorCode::kNotFound, path.string() + ": is not there");
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      throw Error(ErrorCode::kNotFound,
+                  path.string() + ": " + (error ? error.message() : "is not there"));
+    }
     if (!fs::is_directory(path)) {
       prompts.push_back(path);
       continue;
     }
     std::vector<fs::path> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const fs::directory_iterator entries(path, error);
+    if (error) throw Error(ErrorCode::kNotFound, path.string() + ": " + error.message());
+    for (const fs::directory_entry& entry : entries) {
       const fs::path extension = entry.path().extension();
       const bool is_prompt =
           (extension == ".md" || extension == ".txt") && entry.path().filename() != "README.md";
@@ -232,17 +237,18 @@ std::vector<fs::path> find_prompts(std::span<const std::string> paths) {
   return prompts;
 }
 
-bool gave_same_tokens(std::span<const BenchArm> arms) {
-  return std::ranges::all_of(arms, [&](const BenchArm& arm) {
-    return std::ranges::all_of(arm.answers, [&](const Answer& answer) {
-      return answer.tokens == arms.front().answers.front().tokens;
-    });
-  });
-}
-
 int run_bench_decode(const BenchDecodeOptions& options) {
   const std::vector<fs::path> prompts = find_prompts(options.prompts);
   const ModelSession session = load_session(options.model);
+  // A prompt that will not do should not show after an hour.
+  std::vector<Case> cases;
+  for (const fs::path& prompt : prompts) {
+    for (const double temperature : options.temperatures) {
+      cases.push_back({.workload = prompt.stem().string(),
+                       .temperature = temperature,
+                       .request = make_request(session, prompt, temperature, options)});
+    }
+  }
   if (check_drafts(options, *session.runner)) warn_of_draft_head(session);
   std::fprintf(stderr, "%-24s %4s  %-8s %8s %8s %8s %10s\n", "workload", "temp", "draft",
                "tokens/s", "", "tok/step", "accepted");
@@ -251,15 +257,10 @@ int run_bench_decode(const BenchDecodeOptions& options) {
   const Bench bench{
       .session = session, .options = options, .cost = cost, .read_ceiling = read_ceiling};
   bool are_same = true;
-  for (const fs::path& prompt : prompts) {
-    for (const double temperature : options.temperatures) {
-      const Case of{.workload = prompt.stem().string(),
-                    .temperature = temperature,
-                    .request = make_request(session, prompt, temperature, options)};
-      const std::optional<bool> is_same = run_case(of, bench);
-      if (!is_same) return kExitInterrupted;
-      are_same &= *is_same;
-    }
+  for (const Case& of : cases) {
+    const std::optional<bool> is_same = run_case(of, bench);
+    if (!is_same) return kExitInterrupted;
+    are_same &= *is_same;
   }
   return are_same ? 0 : 1;
 }

@@ -22,7 +22,7 @@ TEST(ParseDraft, TakesASourceAndItsDepth) {
 }
 
 TEST(ParseDraft, RefusesADepthThatIsNone) {
-  for (const char* text : {"mtp:", "mtp:x", "mtp:0", "mtp:32", "mtp:2x", "mtp:-1"}) {
+  for (const char* text : {"mtp:", "mtp:x", "mtp:0", "mtp:32", "mtp:2x", "mtp:-1", "none:3"}) {
     EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--draft: found", [&] {
       parse_draft(text);
     })) << text;
@@ -45,14 +45,6 @@ TEST(FindPrompts, RefusesPathsWithoutPrompts) {
   const std::string empty[] = {folder.path().string()};
   EXPECT_TRUE(
       test::fails_with(ErrorCode::kInvalidArgument, "--prompts", [&] { find_prompts(empty); }));
-}
-
-TEST(GaveSameTokens, NoticesOneOtherToken) {
-  std::vector<BenchArm> arms(2);
-  for (BenchArm& arm : arms) arm.answers.resize(2, {.tokens = {TokenId{1}, TokenId{2}}});
-  EXPECT_TRUE(gave_same_tokens(arms));
-  arms[1].answers[1].tokens[1] = TokenId{3};
-  EXPECT_FALSE(gave_same_tokens(arms));
 }
 
 // The lines of a bench of one short prompt.

@@ -20,6 +20,7 @@
 #include "app/progress_line.h"
 #include "app/standard_output.h"
 #include "base/json.h"
+#include "io/output_file.h"
 
 namespace slip {
 
@@ -31,7 +32,7 @@ constexpr const char* kHelp =
     "/save FILE  write the conversation to a file, for --load\n"
     "/exit       leave, as the end of the input (Ctrl-D) does\n"
     "A line that ends in \\ goes on in the next; lines between two lines of \"\"\" are one "
-    "message.\n"
+    "message,\nwhatever they begin with.\n"
     "Ctrl-C stops an answer, and at the prompt the program.\n";
 
 class ChatLoop {
@@ -97,7 +98,7 @@ class ChatLoop {
     write_out("\n");
     std::string line = describe_turn(finish);
     if (chat_.messages().size() == n_before) line += "; the message is forgotten";
-    std::fprintf(stderr, "%s\n", dim(line, isatty(STDERR_FILENO) != 0).c_str());
+    std::fprintf(stderr, "%s\n", dim(line, shows_sequences(STDERR_FILENO)).c_str());
     if (!options_.save.empty()) save(options_.save);
   }
 
@@ -107,7 +108,8 @@ class ChatLoop {
       if (known.name == command.name) return (this->*known.run)(command.argument);
     }
     throw Error(ErrorCode::kInvalidArgument,
-                "command: found " + quote("/" + command.name) + ", wanted what /help lists");
+                "command: found " + quote("/" + command.name) +
+                    ", wanted what /help lists, or \"\"\" around a message that begins with /");
   }
 
   void help(const std::string&) { std::fputs(kHelp, stderr); }
@@ -141,12 +143,13 @@ int run_chat(const ChatOptions& options) {
   // A damaged file should not show after the model is loaded.
   std::vector<ChatMessage> messages;
   if (!options.load.empty()) messages = load_history(options.load);
+  if (!options.save.empty()) check_replaceable(options.save, options.save);
   ModelSession session = load_session(options.model);
   const ChatMessage probe{.role = "user", .content = "x"};
   encode_conversation(session, {&probe, 1});  // whether there is a template
   const Drafting drafting = prepare_drafting(options.draft, session);
   if (drafting.runs_draft_head) warn_of_draft_head(session);
-  ChatSession chat(session, drafting, options, isatty(STDOUT_FILENO) != 0);
+  ChatSession chat(session, drafting, options, shows_sequences(STDOUT_FILENO));
   if (!options.load.empty()) chat.replace_messages(std::move(messages));
   return ChatLoop(chat, options).run();
 }

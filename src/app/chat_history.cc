@@ -1,15 +1,14 @@
 #include "app/chat_history.h"
 
-#include <fstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "io/json_file.h"
+#include "io/output_file.h"
 
 namespace slip {
 
@@ -34,13 +33,6 @@ std::string field(const nlohmann::json& message, const char* key, const fs::path
 std::string_view expected_role(size_t i, bool has_system) {
   if (has_system && i == 0) return "system";
   return (i - (has_system ? 1 : 0)) % 2 == 0 ? "user" : "assistant";
-}
-
-// Symbolic links followed, so that the file behind one is replaced and not the link.
-fs::path resolve(const fs::path& path) {
-  std::error_code error;
-  const fs::path full = fs::weakly_canonical(fs::absolute(path), error);
-  return error ? path : full;
 }
 
 }  // namespace
@@ -74,18 +66,7 @@ void save_history(const fs::path& path, const std::vector<ChatMessage>& messages
     list.push_back({{"role", message.role}, {"content", message.content}});
   const nlohmann::ordered_json file = {{"messages", std::move(list)}};
 
-  const fs::path place = resolve(path);
-  const fs::path partial = place.string() + ".partial-" + std::to_string(getpid());
-  std::ofstream stream(partial, std::ios::binary);
-  stream << file.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(partial, place, error);
-  if (stream && !error) return;
-  std::error_code ignored;
-  fs::remove(partial, ignored);
-  throw Error(ErrorCode::kOutputFailed,
-              path.string() + ": cannot be written" + (error ? ": " + error.message() : ""));
+  replace_text_file(path, path.string(), to_text(file, 2) + '\n');
 }
 
 }  // namespace slip

@@ -12,7 +12,7 @@ namespace slip {
 // system message or none, and then a user's and an assistant's message in turns.
 std::vector<ChatMessage> load_history(const std::filesystem::path& path);
 
-// The file appears whole or stays as it was. Throws Error{kOutputFailed} with the path.
+// The file appears whole or stays as it was. Throws as replace_text_file() does.
 void save_history(const std::filesystem::path& path, const std::vector<ChatMessage>& messages);
 
 }  // namespace slip

@@ -42,7 +42,8 @@ TEST(ChatHistory, ReplacesTheFileBehindALink) {
 }
 
 TEST(ChatHistory, SaysWhichFileCannotBeWritten) {
-  EXPECT_TRUE(test::fails_with(ErrorCode::kOutputFailed, "no/such/folder/chat.json",
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument,
+                               "no/such/folder/chat.json: cannot be created: No such file",
                                [] { save_history("no/such/folder/chat.json", {}); }));
 }
 

@@ -123,10 +123,13 @@ int run_command_line(int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    const auto called = app.get_subcommands();
+    std::string called = "slipstream ";
+    for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
+      command = command->get_subcommands().front();
+      called += command->get_name() + " ";
+    }
     throw Error(ErrorCode::kInvalidArgument,
-                std::string(error.what()) + "; see slipstream " +
-                    (called.empty() ? "" : called.front()->get_name() + " ") + "--help");
+                std::string(error.what()) + "; see " + called + "--help");
   }
   return commands.run_called();
 }

@@ -75,7 +75,6 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
   add_draft_options(command, options.draft);
   add_max_tokens_option(command, options.max_tokens);
   add_sampling_options(command, options.sampling);
-  add_logprobs_option(command, options.sampling);
   command.callback([&command] {
     if (command.count("--prompt") + command.count("--prompt-file") != 1) {
       throw CLI::RequiredError("--prompt or --prompt-file");
@@ -87,7 +86,9 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
 
 void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_prompt_options(command, options);
-  command.add_flag("--json", options.is_json, "Print one JSON object instead of streaming text");
+  CLI::Option* json = command.add_flag("--json", options.is_json,
+                                       "Print one JSON object instead of streaming text");
+  add_logprobs_option(command, options.sampling)->needs(json);
 }
 
 void add_chat_options(CLI::App& command, ChatOptions& options) {

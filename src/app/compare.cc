@@ -11,6 +11,7 @@
 #include "app/draft_probe.h"
 #include "app/interrupt.h"
 #include "app/line_diff.h"
+#include "app/repeated_answers.h"
 #include "io/json_file.h"
 
 namespace slip {
@@ -26,16 +27,6 @@ struct Arm {
   std::vector<Answer> answers;
 };
 
-// The run whose `figure` is in the middle. A whole run, since drafts chosen by measured time differ
-// from run to run: numbers of different runs would not add up.
-const SequenceStats& median_run(const Arm& arm, double (*figure)(const SequenceStats&)) {
-  std::vector<const SequenceStats*> runs;
-  for (const Answer& run : arm.answers) runs.push_back(&run.finish.stats);
-  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
-  std::ranges::nth_element(runs, middle, {}, [&](const auto* stats) { return figure(*stats); });
-  return **middle;
-}
-
 std::string describe_accepted(const Arm& arm, const SequenceStats& stats) {
   std::string text;
   for (size_t i = 0; i < arm.drafting.chooser->sources().size(); ++i) {
@@ -49,13 +40,13 @@ void print_table(const Arm& plain, const Arm& drafted) {
   std::printf("\n%-18s %10s %10s %8s  %s\n", "", "tokens/s", "tok/step", "steps",
               "accepted by source");
   for (const Arm* arm : {&plain, &drafted}) {
-    const SequenceStats& stats = median_run(*arm, decode_tokens_per_second);
+    const SequenceStats& stats = median_answer(arm->answers).finish.stats;
     std::printf("%-18s %10.0f %10.2f %8d  %s\n", arm->label.c_str(),
                 decode_tokens_per_second(stats), tokens_per_step(stats), stats.steps,
                 describe_accepted(*arm, stats).c_str());
   }
   const auto speed = [](const Arm& arm) {
-    return decode_tokens_per_second(median_run(arm, decode_tokens_per_second));
+    return decode_tokens_per_second(median_answer(arm.answers).finish.stats);
   };
   if (speed(plain) > 0 && speed(drafted) > 0) {
     std::printf(
@@ -65,23 +56,28 @@ void print_table(const Arm& plain, const Arm& drafted) {
   } else {
     std::printf("\nThe answer is too short to be timed.\n");
   }
-  const SequenceStats& read = median_run(plain, prefill_tokens_per_second);
+  const SequenceStats& read = median_answer(plain.answers, prefill_tokens_per_second).finish.stats;
   std::printf("Prompt: %d tokens, read at %.0f tokens/s. Answer: %d tokens.\n", read.prompt_tokens,
               prefill_tokens_per_second(read), read.completion_tokens);
+}
+
+void print_seed(const GenerateRequest& request) {
+  if (request.sampling.shape.is_greedy()) return;
+  std::printf("Drawn with seed %llu.\n", static_cast<unsigned long long>(request.seed));
 }
 
 // True when every run of both arms gave the same tokens.
 bool check_same(const Arm& plain, const Arm& drafted) {
   const std::vector<TokenId>& wanted = plain.answers.front().tokens;
   for (const Arm* arm : {&plain, &drafted}) {
-    for (const Answer& run : arm->answers) {
-      if (run.tokens == wanted) continue;
-      const auto at =
-          std::mismatch(wanted.begin(), wanted.end(), run.tokens.begin(), run.tokens.end()).first;
-      std::printf("DIFFERENT: a run of \"%s\" leaves plain decoding at token %td.\n",
-                  arm->label.c_str(), at - wanted.begin());
-      return false;
-    }
+    const Answer* other = maybe_other(arm->answers, wanted);
+    if (other == nullptr) continue;
+    const auto at =
+        std::mismatch(wanted.begin(), wanted.end(), other->tokens.begin(), other->tokens.end())
+            .first;
+    std::printf("DIFFERENT: a run of \"%s\" leaves plain decoding at token %td.\n",
+                arm->label.c_str(), at - wanted.begin());
+    return false;
   }
   std::printf("Same tokens: all %zu runs gave the same %zu tokens.\n",
               plain.answers.size() + drafted.answers.size(), wanted.size());
@@ -110,6 +106,12 @@ void print_reference(const std::string& path, const std::string& text) {
 }  // namespace
 
 int run_compare(const CompareOptions& options) {
+  const AcceptRule rule = options.generate.sampling.params.rule;
+  if (!is_exact(rule)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--accept: found " + std::string(name(rule)) +
+                    ", wanted exact or block: compare shows that drafts change nothing");
+  }
   ModelSession session = load_session(options.generate.model);
   // A wrong path should not show after a minute of work.
   if (!options.reference.empty()) read_text_file(options.reference, ErrorCode::kInvalidArgument);
@@ -133,6 +135,7 @@ int run_compare(const CompareOptions& options) {
     }
   }
   print_table(plain, drafted);
+  print_seed(request);
   const bool is_same = check_same(plain, drafted);
   if (!options.reference.empty()) print_reference(options.reference, plain.answers.front().text);
   return is_same ? 0 : 1;

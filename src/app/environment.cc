@@ -18,7 +18,8 @@ Environment read_environment() {
   return {.hf_hub_cache = variable("HF_HUB_CACHE"),
           .hf_home = variable("HF_HOME"),
           .xdg_cache_home = variable("XDG_CACHE_HOME"),
-          .home = variable("HOME")};
+          .home = variable("HOME"),
+          .term = variable("TERM")};
 }
 
 }  // namespace slip

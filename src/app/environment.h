@@ -12,6 +12,7 @@ struct Environment {
   std::optional<std::string> hf_home;         // HF_HOME
   std::optional<std::string> xdg_cache_home;  // XDG_CACHE_HOME
   std::optional<std::string> home;            // HOME
+  std::optional<std::string> term;            // TERM
 };
 
 Environment read_environment();

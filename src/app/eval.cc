@@ -15,6 +15,7 @@
 #include "app/memory_purpose.h"
 #include "app/model_session.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "model/weights.h"
 
 namespace slip {
@@ -129,7 +130,7 @@ class Report {
   void finish() const {
     if (!options_.is_json) return;
     // A path need not be UTF-8.
-    const std::string text = json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = to_text(json_, 2);
     std::printf("%s\n", text.c_str());
   }
 

@@ -9,6 +9,7 @@
 #include "app/answer.h"
 #include "app/commands.h"
 #include "app/draft_probe.h"
+#include "base/json.h"
 
 namespace slip {
 
@@ -82,11 +83,12 @@ void print_json(const ModelSession& session, const GenerateRequest& request, con
         {"peak_rss_bytes", peak_rss_bytes()}}},
   };
   if (request.n_logprobs) object["logprobs"] = describe_logprobs(answer.logprobs);
-  std::printf("%s\n", object.dump(2).c_str());
+  std::printf("%s\n", to_text(object, 2).c_str());
 }
 
 void print_summary(const GenerateRequest& request, const Answer& answer) {
-  if (request.sampling.shape.temperature > 0 && !is_exact(request.sampling.rule)) {
+  const bool is_lossy = request.sampling.shape.temperature > 0 && !is_exact(request.sampling.rule);
+  if (is_lossy && answer.finish.stats.drafted > 0) {
     std::fprintf(stderr, "\n[--accept %s: drafts changed the law of this answer]",
                  std::string(name(request.sampling.rule)).c_str());
   }

@@ -11,6 +11,7 @@
 #include "app/inspection.h"
 #include "app/interrupt.h"
 #include "app/standard_output.h"
+#include "base/json.h"
 #include "tensor/quant.h"
 
 namespace slip {
@@ -239,8 +240,7 @@ int run_inspect(const InspectOptions& options) {
   const Inspection inspection = inspect(options.model);
   if (is_interrupted()) return kExitInterrupted;  // what the probe did not finish is no fact
   if (options.is_json) {
-    std::printf("%s\n",
-                to_json(inspection).dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    std::printf("%s\n", to_text(to_json(inspection), 2).c_str());
   } else {
     print_text(inspection);
   }

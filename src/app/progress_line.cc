@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "app/standard_output.h"
+
 namespace slip {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr int64_t kBarWidth = 20;
 }  // namespace
 
 ProgressLine::ProgressLine(const TerminalPlace& place)
-    : ProgressLine(stderr, isatty(STDERR_FILENO) != 0, place) {}
+    : ProgressLine(stderr, shows_sequences(STDERR_FILENO), place) {}
 
 void ProgressLine::show(const std::string& text, Clock::time_point now) {
   if (!is_terminal_ || (last_drawn_ && now - *last_drawn_ < kInterval)) return;

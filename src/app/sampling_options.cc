@@ -100,7 +100,8 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
               options.params.logit_bias.push_back(parse_logit_bias(text));
           },
           "ID=BIAS, added to the logit of a token, -100 to 100")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);  // or the library would split [...] at its commas
   command
       .add_option("--seed", options.seed,
                   "Makes the answer a function of prompt, settings and this number; without it "
@@ -110,14 +111,16 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       .add_option_function<std::string>(
           "--accept",
           [&options](const std::string& text) { options.params.rule = parse_accept_rule(text); },
-          "How drafts are judged without a seed: exact, block (exact too); typical and cascade "
-          "keep more and change the law of the answer")
+          "How drafts are judged without a seed: exact, block (exact too). Typical and cascade, "
+          "with a seed as well, keep more drafts and let them change the answer")
       ->default_str("exact");
-  command.add_option("--stop", options.stop_strings, "Text that ends the answer")->take_all();
+  command.add_option("--stop", options.stop_strings, "Text that ends the answer")
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
-void add_logprobs_option(CLI::App& command, SamplingOptions& options) {
-  command
+CLI::Option* add_logprobs_option(CLI::App& command, SamplingOptions& options) {
+  return command
       .add_option("--logprobs", options.n_logprobs,
                   "With --json: log-probabilities of each token and of this many others")
       ->check(whole_number(0, kLogprobsMax));

@@ -21,7 +21,7 @@ struct SamplingOptions {
 
 // Both: `options` outlives the command.
 void add_sampling_options(CLI::App& command, SamplingOptions& options);
-void add_logprobs_option(CLI::App& command, SamplingOptions& options);
+CLI::Option* add_logprobs_option(CLI::App& command, SamplingOptions& options);
 
 // Sets what `options` say. Where nothing fixes the seed, one is drawn and drafts are judged by
 // rejection, which keeps more of them.

@@ -6,6 +6,10 @@
 #include <iostream>
 #include <iterator>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "app/environment.h"
 #include "base/error.h"
 
 namespace slip {
@@ -17,6 +21,21 @@ void flush_stdout() {
   if (is_flushed && std::ferror(stdout) == 0 && std::cout.good()) return;
   const char* reason = errno != 0 ? std::strerror(errno) : "an earlier write failed";
   throw Error(ErrorCode::kOutputFailed, std::string("stdout: cannot be written: ") + reason);
+}
+
+void open_standard_streams() {
+  constexpr int kModes[] = {O_RDONLY, O_RDONLY, O_WRONLY};  // of stdin, stdout, stderr
+  for (const int mode : kModes) {
+    const int descriptor = open("/dev/null", mode);  // the lowest number that is free
+    if (descriptor < 0 || descriptor > STDERR_FILENO) {
+      if (descriptor >= 0) close(descriptor);
+      return;
+    }
+  }
+}
+
+bool shows_sequences(int descriptor) {
+  return isatty(descriptor) != 0 && read_environment().term != "dumb";
 }
 
 std::string one_line(std::string_view text) {

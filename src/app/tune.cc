@@ -2,17 +2,21 @@
 
 #include <cstdio>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/environment.h"
+#include "app/interrupt.h"
 #include "app/model_session.h"
 #include "app/stopwatch.h"
 #include "app/tune_report.h"
 #include "app/tuned_cost.h"
+#include "base/check.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "draft/cost_measurement.h"
 
 namespace slip {
@@ -20,6 +24,8 @@ namespace slip {
 namespace {
 
 constexpr double kShortContext = 512;
+// The measurement goes to 1,056 tokens and needs room for its steps.
+constexpr int32_t kContextMin = 1280;
 constexpr double kAcceptances[] = {0.5, 0.7, 0.9};
 
 struct Tuning {
@@ -115,7 +121,15 @@ void print_tuning_json(const Tuning& tuning) {
     object["draft_context_ms"] = figures.draft_context_ms;
   }
   if (!tuning.saved_to.empty()) object["saved_to"] = tuning.saved_to;
-  std::printf("%s\n", object.dump(2).c_str());
+  std::printf("%s\n", to_text(object, 2).c_str());
+}
+
+void print_where_it_is_kept(const Tuning& tuning, bool has_failed) {
+  if (!tuning.saved_to.empty()) {
+    std::printf("\nKept in %s; --draft auto starts from it.\n", tuning.saved_to.c_str());
+  } else if (!has_failed) {
+    std::printf("\nNot kept: neither an absolute XDG_CACHE_HOME nor HOME is set.\n");
+  }
 }
 
 }  // namespace
@@ -124,34 +138,39 @@ int run_tune(const TuneOptions& options) {
   const ModelFile file = ModelFile::open(options.model.model);
   const std::unique_ptr<Runner> runner = load_runner(file, options.model);
   const RunnerInfo& info = runner->info();
+  if (info.context_tokens_max < kContextMin) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--context: found " + std::to_string(info.context_tokens_max) +
+                    ", wanted at least " + std::to_string(kContextMin) +
+                    ": what context costs is measured there");
+  }
   const Stopwatch watch;
   Tuning tuning{.model = file.folder().string(),
                 .processor = processor_name(),
                 .device = info.device,
                 .has_head = info.has_draft_head,
                 .long_context = static_cast<double>(info.context_tokens_max),
-                .surface = measure_cost(*runner, kMeasureThoroughlyMs)};
+                .surface = measure_cost(*runner, kMeasureThoroughlyMs, is_interrupted)};
+  if (is_interrupted()) return kExitInterrupted;
   tuning.measured_ms = watch.ms();
-  if (!tuning.surface.is_measured()) {
-    throw Error(ErrorCode::kInvalidArgument, "--context: found " +
-                                                 std::to_string(info.context_tokens_max) +
-                                                 ", wanted room for a few steps");
-  }
+  SLIP_CHECK(tuning.surface.is_measured());  // a fresh runner has a state, and room
   const std::string identity = cost_identity(file, info);
+  std::optional<Error> problem;  // said after what was measured
   if (const auto path = cost_file(read_environment(), identity)) {
-    save_cost(*path, identity, tuning.surface.figures());
-    tuning.saved_to = path->string();
+    try {
+      save_cost(*path, identity, tuning.surface.figures());
+      tuning.saved_to = path->string();
+    } catch (const Error& error) {
+      problem = error;
+    }
   }
   if (options.is_json) {
     print_tuning_json(tuning);
-    return 0;
-  }
-  print_tuning_table(tuning);
-  if (tuning.saved_to.empty()) {
-    std::printf("\nNot kept: neither XDG_CACHE_HOME nor HOME is set.\n");
   } else {
-    std::printf("\nKept in %s; --draft auto starts from it.\n", tuning.saved_to.c_str());
+    print_tuning_table(tuning);
+    print_where_it_is_kept(tuning, problem.has_value());
   }
+  if (problem) throw Error(*problem);
   return 0;
 }
 

@@ -5,13 +5,14 @@
 #include <span>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "app/interrupt.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "draft/cost_measurement.h"
 #include "io/json_file.h"
+#include "io/output_file.h"
 
 namespace slip {
 
@@ -80,7 +81,8 @@ std::string cost_identity(const ModelFile& file, const RunnerInfo& info) {
 
 std::optional<fs::path> cost_file(const Environment& environment, const std::string& identity) {
   fs::path cache;
-  if (environment.xdg_cache_home) {
+  // Its specification wants a relative one to be ignored.
+  if (environment.xdg_cache_home && fs::path(*environment.xdg_cache_home).is_absolute()) {
     cache = *environment.xdg_cache_home;
   } else if (environment.home) {
     cache = fs::path(*environment.home) / ".cache";
@@ -111,26 +113,16 @@ void save_cost(const fs::path& path, const std::string& identity,
                                          {"draft_run_ms", figures.draft_run_ms},
                                          {"draft_token_ms", figures.draft_token_ms},
                                          {"draft_context_ms", figures.draft_context_ms}};
-  const fs::path partial = path.string() + ".partial-" + std::to_string(getpid());
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  std::ofstream stream(partial, std::ios::binary);
-  stream << object.dump(2) << '\n';
-  stream.close();
-  if (stream) {
-    fs::rename(partial, path, error);
-    if (!error) return;
-  }
-  std::error_code ignored;
-  fs::remove(partial, ignored);
-  throw Error(ErrorCode::kOutputFailed, path.string() + ": cannot be written");
+  std::error_code ignored;  // the file says what is wrong
+  fs::create_directories(path.parent_path(), ignored);
+  replace_text_file(path, path.string(), object.dump(2) + '\n');
 }
 
 CostSurface find_cost(const ModelFile& file, Runner& runner) {
   const std::string identity = cost_identity(file, runner.info());
   const std::optional<fs::path> path = cost_file(read_environment(), identity);
   const auto saved = path ? load_cost(*path, identity) : std::nullopt;
-  return saved ? CostSurface(*saved) : measure_cost(runner, kMeasureAtLoadMs);
+  return saved ? CostSurface(*saved) : measure_cost(runner, kMeasureAtLoadMs, is_interrupted);
 }
 
 }  // namespace slip

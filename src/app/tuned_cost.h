@@ -29,7 +29,7 @@ std::optional<std::filesystem::path> cost_file(const Environment& environment,
 std::optional<CostSurface::Figures> load_cost(const std::filesystem::path& path,
                                               const std::string& identity);
 
-// Written whole or not at all. Throws Error{kOutputFailed} naming the file that cannot be written.
+// Written whole or not at all. Throws as replace_text_file() does.
 void save_cost(const std::filesystem::path& path, const std::string& identity,
                const CostSurface::Figures& figures);
 

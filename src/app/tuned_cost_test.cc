@@ -81,13 +81,16 @@ TEST(TunedCost, IgnoresADamagedFile) {
 TEST(TunedCost, SaysWhichFileCannotBeWritten) {
   const test::TemporaryFolder folder;
   const std::string file = folder.write("file", "in the way").string();
-  EXPECT_TRUE(test::fails_with(ErrorCode::kOutputFailed, file,
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument,
+                               file + "/cost.json: cannot be created: Not a directory",
                                [&] { save_cost(file + "/cost.json", "me", some_figures()); }));
 }
 
 TEST(TunedCost, LiesInTheCacheFolderOfTheUser) {
   EXPECT_EQ(cost_file({.xdg_cache_home = "/x", .home = "/h"}, "id"), "/x/slipstream/cost/id.json");
   EXPECT_EQ(cost_file({.home = "/h"}, "id"), "/h/.cache/slipstream/cost/id.json");
+  EXPECT_EQ(cost_file({.xdg_cache_home = "x", .home = "/h"}, "id"),
+            "/h/.cache/slipstream/cost/id.json");
   EXPECT_EQ(cost_file({}, "id"), std::nullopt);
 }
 

@@ -19,6 +19,14 @@ inline constexpr size_t kJsonValuesMax = 4'000'000;
 // counts).
 nlohmann::json parse_json(std::string_view text, const std::string& origin);
 
+// The text of a value that may hold names as the system gives them: bytes that are not UTF-8 become
+// U+FFFD, where dump() would throw.
+//   indent  as of dump(); -1: one line
+template <class Json>
+std::string to_text(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
 // `text`, which a file supplied, in JSON quotes and of bounded length: fit for one line of an error
 // message.
 std::string quote(std::string_view text);

@@ -41,13 +41,17 @@ double median_ms(Times times) {
 // One state and the steps that are timed on it.
 class TimedState {
  public:
-  TimedState(Runner& runner, StateId state) : runner_(runner), state_(state) {}
+  TimedState(Runner& runner, StateId state, const std::function<bool()>& is_cancelled)
+      : runner_(runner), state_(state), is_cancelled_(is_cancelled) {}
   ~TimedState() { runner_.close(state_); }
   TimedState(const TimedState&) = delete;
   TimedState& operator=(const TimedState&) = delete;
 
   int32_t position() const { return position_; }
-  double elapsed_ms() const { return ms_since(begin_); }
+  // Whether something that takes `ms` still ends within `milliseconds_max` of the beginning.
+  bool has_time(double ms, double milliseconds_max) const {
+    return !is_cancelled() && ms_since(begin_) + ms <= milliseconds_max;
+  }
 
   // Room for tokens below `n_tokens`, or below the context's end if that comes first.
   bool reserve(int32_t n_tokens) {
@@ -60,7 +64,7 @@ class TimedState {
   // Commits what is needed to stand at `end`.
   void read_to(int32_t end) {
     end = std::min(end, n_reserved_);
-    while (position_ < end) {
+    while (position_ < end && !is_cancelled()) {
       const int32_t n = std::min({end - position_, runner_.info().batch_rows_max,
                                   rows_until_split_change(position_, runner_.info().n_splits)});
       run({.state = state_,
@@ -100,6 +104,8 @@ class TimedState {
   }
 
  private:
+  bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
+
   using Clock = std::chrono::steady_clock;
   static double ms_since(Clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -122,6 +128,7 @@ class TimedState {
 
   Runner& runner_;
   StateId state_;
+  const std::function<bool()>& is_cancelled_;
   int32_t position_ = 0;
   int32_t n_reserved_ = 0;
   Batch batch_;
@@ -152,11 +159,11 @@ void time_near(TimedState& state, bool has_head, double milliseconds_max, Series
   state.time_rows(1);  // the first touches memory that nobody has touched
   for (int round = 0; round < kRoundsNear; ++round) {
     for (const size_t knot : kOrder) {
-      if (state.elapsed_ms() + near.expected_ms(knot) > milliseconds_max) continue;
+      if (!state.has_time(near.expected_ms(knot), milliseconds_max)) continue;
       const std::optional<double> ms = state.time_rows(CostSurface::kRows[knot]);
       if (ms) near.rows[knot].push_back(*ms);
     }
-    if (!has_head || state.elapsed_ms() > milliseconds_max) continue;
+    if (!has_head || !state.has_time(0, milliseconds_max)) continue;
     // After a verify step, as in life: the head first catches up with what was accepted.
     const std::optional<double> long_ms = state.time_draft(kDraftedTokens);
     state.time_rows(1);
@@ -181,7 +188,7 @@ void time_far(TimedState& state, const RunnerInfo& info, double milliseconds_max
   state.read_to(end);
   for (int round = 0; round < kRoundsFar; ++round) {
     for (const size_t knot : {kOneRow, kAllRows}) {
-      if (state.elapsed_ms() + near.expected_ms(knot) > milliseconds_max) return;
+      if (!state.has_time(near.expected_ms(knot), milliseconds_max)) return;
       const std::optional<double> ms = state.time_rows(CostSurface::kRows[knot]);
       if (ms) far.rows[knot].push_back(*ms);
     }
@@ -248,11 +255,12 @@ void interpolate(const Series& near, std::span<double> step_ms) {
 
 }  // namespace
 
-CostSurface measure_cost(Runner& runner, double milliseconds_max) {
+CostSurface measure_cost(Runner& runner, double milliseconds_max,
+                         const std::function<bool()>& is_cancelled) {
   const RunnerInfo& info = runner.info();
   const std::optional<StateId> opened = runner.open({.keeps_draft_history = info.has_draft_head});
   if (!opened) return CostSurface();
-  TimedState state(runner, *opened);
+  TimedState state(runner, *opened, is_cancelled);
   const int32_t n_near = kNearTokens + kRoundsNear * static_cast<int32_t>(std::size(kOrder)) +
                          2 * CostSurface::kRows[kAllRows];
   Series near, far;

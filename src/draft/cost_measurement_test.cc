@@ -121,6 +121,13 @@ TEST(MeasureCost, LeavesOutWhatASlowModelHasNoTimeFor) {
   EXPECT_LE(runner.counts().n_forwards, 8);
 }
 
+TEST(MeasureCost, EndsSoonWhenItIsCancelled) {
+  TimedRunner runner({.narrow_ms = 5, .wide_ms = 5}, {});
+  measure_cost(runner, 60'000, [&] { return runner.counts().n_forwards >= 3; });
+  EXPECT_LE(runner.counts().n_forwards, 5);
+  EXPECT_EQ(runner.n_states(), 0);
+}
+
 TEST(MeasureCost, RunsEveryWidthOfAFastModel) {
   ScriptedRunner runner({});
   measure_cost(runner, 1000);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/unicode.h"
 
 namespace slip {
@@ -20,7 +21,7 @@ std::string shown(const json& value) {
   if (value.is_structured() && value.size() > kShownElementsMax) {
     return std::string(value.type_name()) + " of " + std::to_string(value.size());
   }
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = to_text(value);
   if (text.size() > kShownBytesMax) text.resize(kShownBytesMax);
   return repair_utf8(text);
 }
