@@ -6,9 +6,10 @@ Usage: decode_table.py LINES.ndjson...
 Reads the lines of `slipstream bench decode`. A ratio of two sources is the median over runs of the ratio of their
 times: runs of one number stood side by side, so a change of the machine's speed hits both.
 """
-import json
 import sys
 from statistics import median
+
+from bench_lines import read_lines, records_of
 
 FIXED = ("none", "mtp", "copy")
 
@@ -16,13 +17,9 @@ FIXED = ("none", "mtp", "copy")
 def read_cases(lines):
     """{temperature: {workload: {(source, depth): record}}} of JSON lines."""
     cases = {}
-    for line in lines:
-        if not line.strip():
-            continue
-        record = json.loads(line)
-        if record.get("bench") == "decode":
-            arms = cases.setdefault(record["temperature"], {}).setdefault(record["workload"], {})
-            arms[record["source"], record["depth"]] = record
+    for record in records_of(lines):
+        arms = cases.setdefault(record["temperature"], {}).setdefault(record["workload"], {})
+        arms[record["source"], record["depth"]] = record
     return cases
 
 
@@ -87,14 +84,7 @@ def summary(cases):
 def main(paths):
     if not paths:
         sys.exit(__doc__)
-    lines = []
-    for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                lines += file
-        except OSError as error:
-            sys.exit(f"{path}: {error.strerror}")
-    cases = read_cases(lines)
+    cases = read_cases(read_lines(paths))
     check(cases)
     for temperature, workloads in sorted(cases.items()):
         print(f"Temperature {temperature:g}, tokens per second:\n")

@@ -6,10 +6,11 @@ Usage: plot_acceptance.py LINES.ndjson... > acceptance.svg
 Reads the lines of `slipstream bench decode`. One curve for each source and depth; runs of all workloads and
 temperatures are added up. A place with fewer than DRAFTS_MIN verified drafts is left out: its share says little.
 """
-import json
 import sys
 from collections import defaultdict
 from html import escape
+
+from bench_lines import read_lines, records_of
 
 DRAFTS_MIN = 20
 WIDTH, HEIGHT = 720, 400
@@ -20,11 +21,8 @@ COLORS = ["#1f6fb2", "#d1582a", "#3a8f4d", "#8a52a1", "#b58a1b", "#4f5b66"]
 def read_shares(lines):
     """{label: [(place from 1, share)]} of JSON lines."""
     drafted, accepted = defaultdict(list), defaultdict(list)
-    for line in lines:
-        if not line.strip():
-            continue
-        record = json.loads(line)
-        if record.get("bench") != "decode" or record["drafted"] == 0:
+    for record in records_of(lines):
+        if record["drafted"] == 0:
             continue
         label = record["source"] + (f" {record['depth']}" if record["depth"] else "")
         for sums, key in ((drafted, "drafted_by_position"), (accepted, "accepted_by_position")):
@@ -62,14 +60,7 @@ def draw(shares):
 def main(paths):
     if not paths:
         sys.exit(__doc__)
-    lines = []
-    for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                lines += file
-        except OSError as error:
-            sys.exit(f"{path}: {error.strerror}")
-    shares = read_shares(lines)
+    shares = read_shares(read_lines(paths))
     if not shares:
         sys.exit("found no line of bench decode with drafts")
     sys.stdout.write(draw(shares))

@@ -1,0 +1,21 @@
+"""Lines of `slipstream bench decode`, for the tools that read them."""
+import json
+import sys
+
+
+def read_lines(paths):
+    """The lines of all files; ends the program with a sentence where one cannot be read."""
+    lines = []
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines += file
+        except OSError as error:
+            sys.exit(f"{path}: {error.strerror}")
+    return lines
+
+
+def records_of(lines):
+    """What lines of bench decode say; other benches' and empty lines are left out."""
+    records = (json.loads(line) for line in lines if line.strip())
+    return [record for record in records if record.get("bench") == "decode"]
