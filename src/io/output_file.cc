@@ -25,7 +25,7 @@ constexpr int kLinksMax = 40;  // as the kernel follows
   fail(ErrorCode::kOutputFailed, shown + ": cannot be written to its end", reason);
 }
 
-// Where the links at `path` lead, whether something is there or not. A loop leads to itself.
+// Where the links at `path` lead, whether something is there or not; a link where they never end.
 fs::path follow_links(fs::path path) {
   std::error_code error;
   for (int n = 0; n < kLinksMax && fs::is_symlink(path, error); ++n) {
@@ -46,6 +46,7 @@ Replacement prepare_replacement(const fs::path& path, const std::string& shown) 
   Replacement result{.place = follow_links(path), .partial = {}, .perms = {}};
   result.partial = result.place.string() + ".partial-" + std::to_string(getpid());
   std::error_code error;
+  if (fs::is_symlink(result.place, error)) fail(ErrorCode::kInvalidArgument, shown, ELOOP);
   const fs::file_status status = fs::status(result.place, error);
   if (fs::is_regular_file(status)) {
     result.perms = status.permissions();

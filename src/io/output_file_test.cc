@@ -76,6 +76,14 @@ TEST(ReplaceTextFile, WritesWhereALinkLeadsThatLeadsNowhereYet) {
   EXPECT_EQ(read_text_file(folder.path() / "new"), "text");
 }
 
+TEST(ReplaceTextFile, RefusesLinksThatNeverEnd) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("b", folder.path() / "a");
+  std::filesystem::create_symlink("a", folder.path() / "b");
+  EXPECT_TRUE(fails_with(ErrorCode::kInvalidArgument, "out: Too many levels of symbolic links",
+                         [&] { replace_text_file(folder.path() / "a", "out", "text"); }));
+}
+
 TEST(ReplaceTextFile, KeepsThePermissionsOfTheFile) {
   using std::filesystem::perms;
   const TemporaryFolder folder;

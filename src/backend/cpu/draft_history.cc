@@ -40,7 +40,7 @@ void DraftHistory::stage_kept(SequenceState& state, int32_t entry_end) {
 }
 
 // The entries staged for this state, up to `entry_end`, become segments that fit a pass.
-void DraftHistory::close_segment(StateId id, SequenceState& state, int32_t entry_end) {
+void DraftHistory::close_segments(StateId id, SequenceState& state, int32_t entry_end) {
   while (state.n_draft_entries < entry_end) {
     const int32_t n_rows = std::min(rows_max_, entry_end - state.n_draft_entries);
     segments_.push_back(
@@ -74,7 +74,7 @@ void DraftHistory::stage_all_certain(const Segment& s, int32_t row, SequenceStat
   stage_kept(state, s.position);
   for (int32_t i = 0; i + 1 < s.n_certain; ++i) stage(state, s.position + i, normed(row + i));
   state.hidden_begin = s.position + s.n_certain - 1;
-  close_segment(s.state, state, state.hidden_begin);
+  close_segments(s.state, state, state.hidden_begin);
 }
 
 // Those that are not staged: from the last certain row on where there are several.
@@ -91,7 +91,7 @@ void DraftHistory::settle(StateId id, StateTable& states) {
   if (!state.options.keeps_draft_history) return;
   clear_staged();
   stage_kept(state, state.n_committed - 1);
-  close_segment(id, state, state.n_committed - 1);
+  close_segments(id, state, state.n_committed - 1);
   append_staged();
 }
 
@@ -121,7 +121,7 @@ void DraftHistory::begin_draft(std::span<const DraftRequest> requests, StateTabl
   for (const DraftRequest& request : requests) {
     SequenceState& state = states[request.state];
     stage_kept(state, state.n_committed - 1);
-    close_segment(request.state, state, state.n_committed - 1);
+    close_segments(request.state, state, state.n_committed - 1);
   }
   append_staged();
   for (size_t i = 0; i < requests.size(); ++i) {

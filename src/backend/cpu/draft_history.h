@@ -46,7 +46,7 @@ class DraftHistory {
   void stage_kept(SequenceState& state, int32_t entry_end);
   void stage_all_certain(const Segment& segment, int32_t row, SequenceState& state);
   void keep_rows(const Segment& segment, int32_t row, SequenceState& state);
-  void close_segment(StateId id, SequenceState& state, int32_t entry_end);
+  void close_segments(StateId id, SequenceState& state, int32_t entry_end);
   void clear_staged();
   void append_staged();
 
