@@ -215,6 +215,55 @@ TEST(AcceptRejection, DraftThatTheTargetExcludesIsNeverKept) {
   }
 }
 
+std::vector<float> logits_of(std::initializer_list<double> law) {
+  std::vector<float> logits;
+  for (const double p : law) logits.push_back(static_cast<float>(std::log(p)));
+  return logits;
+}
+
+// Two drafts of a head that is far off, judged together; where they end early, a step of its own
+// draws what is missing. The first two tokens, over many seeds, against what the target says.
+TEST(AcceptBlock, GivesTheLawOfTheTargetToTokensAndPairs) {
+  constexpr int kRounds = 60'000;
+  constexpr size_t kTokens = 3;
+  const double target[2][kTokens] = {{0.5, 0.3, 0.2}, {0.15, 0.25, 0.6}};
+  const std::vector<float> heads[] = {logits_of({0.2, 0.2, 0.6}), logits_of({0.02, 0.08, 0.9})};
+  const std::vector<float> rows[] = {logits_of({0.5, 0.3, 0.2}), logits_of({0.15, 0.25, 0.6})};
+  std::vector<float> logits;
+  for (const size_t row : {0u, 1u, 0u})
+    logits.insert(logits.end(), rows[row].begin(), rows[row].end());
+  const SamplingParams params{.shape = {.temperature = 1}, .rule = AcceptRule::kBlock};
+  RowSampler sampler(kTokens);
+  double counts[kTokens][kTokens] = {};
+  for (uint64_t seed = 0; seed < kRounds; ++seed) {
+    const SequenceSampling sampling{
+        .params = &params, .seed = seed, .coupling = Coupling::kRejection};
+    std::vector<TokenId> drafts;
+    std::vector<DraftLaw> laws(2);
+    for (int32_t i = 0; i < 2; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const RowQuery query{
+          .maybe_sampling = &sampling, .position = 9 + i, .n_before = i, .drafts = drafts};
+      drafts.push_back(sampler.draft(heads[at], query, &laws[at]).value());
+    }
+    const Verdict verdict = sampler.accept_block(
+        logits, {.maybe_sampling = &sampling, .position = 9, .drafts = drafts, .laws = laws});
+    std::vector<TokenId> text(drafts.begin(), drafts.begin() + verdict.n_accepted);
+    text.push_back(verdict.next);
+    if (text.size() < 2)
+      text.push_back(sampler.choose(rows[1], {.maybe_sampling = &sampling, .position = 10}).next);
+    ++counts[index(text[0])][index(text[1])];
+  }
+  double chi_square = 0;
+  for (size_t a = 0; a < kTokens; ++a) {
+    for (size_t b = 0; b < kTokens; ++b) {
+      const double wanted = kRounds * target[0][a] * target[1][b];
+      chi_square += (counts[a][b] - wanted) * (counts[a][b] - wanted) / wanted;
+    }
+  }
+  EXPECT_LT(chi_square, 26.1);  // 8 degrees of freedom: one in a thousand sets of seeds
+}
+
 TEST(AcceptBlock, RefusesARowThatIsNotFinite) {
   const SamplingParams params{.shape = {.temperature = 1}, .rule = AcceptRule::kBlock};
   const SequenceSampling sampling{.params = &params, .seed = 8, .coupling = Coupling::kRejection};
