@@ -26,6 +26,15 @@ def run(*arguments, **options):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, **options)
 
 
+def wait_for_handler(process):
+    """Until the program catches SIGINT; before, a signal would end it like any program."""
+    caught = 0
+    while not caught >> (signal.SIGINT - 1) & 1:
+        status = Path("/proc", str(process.pid), "status").read_text()
+        caught = int(status.split("SigCgt:")[1].split()[0], 16)
+        time.sleep(0.01)
+
+
 def bf16(value):
     """The two bytes of a bfloat16 near `value`."""
     return struct.pack("<f", value)[2:]
@@ -184,7 +193,7 @@ class Program(unittest.TestCase):
         with tempfile.TemporaryDirectory() as home:
             process = subprocess.Popen([PROGRAM, "tune", "--model", MODEL], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                        env=os.environ | {"XDG_CACHE_HOME": home})
-            time.sleep(0.5)
+            wait_for_handler(process)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130)
