@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/median.h"
 
 namespace slip {
 
@@ -50,19 +51,12 @@ struct Bench {
 
 // Where a chat message is a .md file and the begin of a text anything else.
 GenerateRequest make_request(const ModelSession& session, const fs::path& prompt,
-                             double temperature, const BenchDecodeOptions& options) {
+                             const BenchDecodeOptions& options) {
   GenerateOptions generate{
       .prompt = {.file = prompt.string(), .is_chat = prompt.extension() == ".md"},
       .max_tokens = options.max_tokens};
-  generate.sampling.params.shape.temperature = static_cast<float>(temperature);
   generate.sampling.seed = options.seed;
   return make_request(session, generate);
-}
-
-double median_rate(std::vector<double> rates) {
-  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-  std::ranges::nth_element(rates, middle);
-  return *middle;
 }
 
 // In order, so that a run can be compared with the runs of other sources beside it.
@@ -177,7 +171,7 @@ std::optional<bool> run_case(const Case& of, const Bench& bench) {
       decode_tokens_per_second(median_answer(arms.front().answers).finish.stats);
   for (const BenchArm& arm : arms) {
     print_row(arm, of, first_speed);
-    std::printf("%s\n", to_text(describe(arm, of, median_rate(read_rates), bench)).c_str());
+    std::printf("%s\n", to_text(describe(arm, of, median(read_rates), bench)).c_str());
   }
   flush_stdout();
   const std::vector<TokenId>& wanted = arms.front().answers.front().tokens;
@@ -243,10 +237,11 @@ int run_bench_decode(const BenchDecodeOptions& options) {
   // A prompt that will not do should not show after an hour.
   std::vector<Case> cases;
   for (const fs::path& prompt : prompts) {
+    GenerateRequest request = make_request(session, prompt, options);
     for (const double temperature : options.temperatures) {
-      cases.push_back({.workload = prompt.stem().string(),
-                       .temperature = temperature,
-                       .request = make_request(session, prompt, temperature, options)});
+      request.sampling.shape.temperature = static_cast<float>(temperature);
+      cases.push_back(
+          {.workload = prompt.stem().string(), .temperature = temperature, .request = request});
     }
   }
   if (check_drafts(options, *session.runner)) warn_of_draft_head(session);

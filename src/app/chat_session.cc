@@ -30,7 +30,7 @@ Finish ChatSession::say(std::string text, const ChatView& view) {
   const auto watch = [&](std::string_view bytes, const TokenChunk& chunk) {
     view.write(shown.push(bytes));
     pace.add(chunk);
-    if (view.show_pace) view.show_pace(pace);
+    view.show_pace(pace);
   };
   const Answer result = answer(session_, engine_, request, watch);
   view.write(shown.finish());

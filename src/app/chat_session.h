@@ -17,8 +17,8 @@ namespace slip {
 
 // Who sees an answer come.
 struct ChatView {
-  std::function<void(std::string_view)> write;            // what to show, as it arrives
-  std::function<void(const AnswerPace&)> show_pace = {};  // after every step; may be empty
+  std::function<void(std::string_view)> write;       // what to show, as it arrives
+  std::function<void(const AnswerPace&)> show_pace;  // after every step
 };
 
 class ChatSession {
@@ -33,8 +33,8 @@ class ChatSession {
 
   // Adds `text` and the answer to the messages; an answer that was interrupted stays as far as it
   // came. Where no content came before the interrupt, and where anything is thrown, the messages
-  // are as before. Throws Error{kInsufficientMemory} where
-  // the context leaves no room for an answer, and as encode_conversation() and answer() do.
+  // are as before. Throws Error{kInsufficientMemory} where the context leaves no room for an
+  // answer, and as encode_conversation() and answer() do.
   Finish say(std::string text, const ChatView& view);
 
   // Forgets all but the system message.

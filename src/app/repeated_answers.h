@@ -8,8 +8,8 @@
 namespace slip {
 
 // The answer whose `figure` is in the middle, of two in the middle the one with the lower. A whole
-// one, since drafts chosen by measured time
-// differ from run to run: numbers of different runs would not add up.
+// one, since drafts chosen by measured time differ from run to run: numbers of different runs would
+// not add up.
 //   answers  at least one
 const Answer& median_answer(std::span<const Answer> answers,
                             double (*figure)(const SequenceStats&) = decode_tokens_per_second);

@@ -14,7 +14,6 @@
 #include "app/stopwatch.h"
 #include "app/tune_report.h"
 #include "app/tuned_cost.h"
-#include "base/check.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "draft/cost_measurement.h"
@@ -153,7 +152,10 @@ int run_tune(const TuneOptions& options) {
                 .surface = measure_cost(*runner, kMeasureThoroughlyMs, is_interrupted)};
   if (is_interrupted()) return kExitInterrupted;
   tuning.measured_ms = watch.ms();
-  SLIP_CHECK(tuning.surface.is_measured());  // a fresh runner has a state, and room
+  if (!tuning.surface.is_measured()) {
+    throw Error(ErrorCode::kUnsupportedModel,
+                tuning.model + ": found no step that ended within seconds, wanted one to measure");
+  }
   const std::string identity = cost_identity(file, info);
   std::optional<Error> problem;  // said after what was measured
   if (const auto path = cost_file(read_environment(), identity)) {

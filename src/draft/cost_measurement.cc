@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/split_rule.h"
+#include "base/median.h"
 
 namespace slip {
 namespace {
@@ -31,12 +32,6 @@ constexpr size_t kOneRow = 0;
 constexpr size_t kAllRows = CostSurface::kKnots - 1;
 
 using Times = std::vector<double>;  // of one kind of step, ms
-
-double median_ms(Times times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
-}
 
 // One state and the steps that are timed on it.
 class TimedState {
@@ -143,7 +138,7 @@ struct Series {
   double context_tokens = 0;      // of its last step
 
   bool has(size_t knot) const { return !rows[knot].empty(); }
-  double ms(size_t knot) const { return median_ms(rows[knot]); }
+  double ms(size_t knot) const { return median(rows[knot]); }
 
   // What the step of a knot will take at most, judged by the widest narrower one.
   double expected_ms(size_t knot) const {
@@ -218,7 +213,7 @@ double draft_context_ms(const RunnerInfo& info, const Series& near, const Series
     const int64_t bytes_of_head = info.cache_bytes_per_token - info.step_cache_bytes_per_token;
     return context_ms_by_bytes(info, bytes_of_head, near.ms(kOneRow));
   }
-  const double rise_ms = median_ms(far.long_draft) - median_ms(near.long_draft);
+  const double rise_ms = median(far.long_draft) - median(near.long_draft);
   return std::max(0.0, rise_ms / kDraftedTokens / (far.context_tokens - near.context_tokens));
 }
 
@@ -226,8 +221,8 @@ double draft_context_ms(const RunnerInfo& info, const Series& near, const Series
 void price_draft_head(const RunnerInfo& info, const Series& near, const Series& far,
                       CostSurface::Figures& figures) {
   if (near.short_draft.empty()) return;
-  const double short_ms = median_ms(near.short_draft);
-  const double token_ms = (median_ms(near.long_draft) - short_ms) / (kDraftedTokens - 1);
+  const double short_ms = median(near.short_draft);
+  const double token_ms = (median(near.long_draft) - short_ms) / (kDraftedTokens - 1);
   figures.draft_run_ms = short_ms - token_ms;
   figures.draft_context_ms = draft_context_ms(info, near, far);
   figures.draft_token_ms = token_ms - near.context_tokens * figures.draft_context_ms;

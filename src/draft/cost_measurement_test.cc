@@ -113,6 +113,11 @@ TEST(MeasureCost, ManagesWithoutADraftHead) {
   EXPECT_EQ(runner.counts().n_drafts, 0);
 }
 
+TEST(MeasureCost, FallsBackToThePriorWhereNoStepEndsInTime) {
+  TimedRunner runner({.narrow_ms = 40, .wide_ms = 40}, {});
+  EXPECT_FALSE(measure_cost(runner, 30).is_measured());
+}
+
 TEST(MeasureCost, LeavesOutWhatASlowModelHasNoTimeFor) {
   TimedRunner runner({.narrow_ms = 20, .wide_ms = 20}, {});
   const Clock::time_point begin = Clock::now();

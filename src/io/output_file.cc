@@ -89,7 +89,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 void OutputFile::sync() {
   if (::fsync(descriptor_) == 0) return;
   const int reason = errno;
-  // A device or pipe has no disk to wait for.
+  // Some file systems have nothing to wait for.
   if (reason != EINVAL && reason != EROFS) fail_to_end(shown_, reason);
 }
 

@@ -31,7 +31,8 @@ struct StateLayout {
       const;  // [conv_kernel - 1, conv_channels], inputs of the convolution, oldest first
   int32_t kept_width()
       const;  // conv_channels + 2 * n_value_heads: [q|k|v before convolution | decay exp(g) | beta]
-  size_t kept_floats() const;  // [kDraftTokensMax, kept_width]
+  size_t kept_floats() const;    // [kDraftTokensMax, kept_width]
+  size_t hidden_floats() const;  // [kHiddenRows, hidden_size], of all layers together
 
   // Tokens that KV layer `layer` holds in a stored state: the draft head's cache, the last layer of
   // a model that has one, lags by the entry whose next token is not the state's.

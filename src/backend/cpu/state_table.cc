@@ -26,8 +26,7 @@ StateTable::StateTable(const StateLayout& layout, int32_t states_max, int32_t co
     state.recurrent = FloatBuffer(n_layers * layout.recurrent_floats());
     state.conv = FloatBuffer(n_layers * layout.conv_floats());
     state.kept = FloatBuffer(n_layers * layout.kept_floats());
-    state.hidden =
-        FloatBuffer(static_cast<size_t>(kHiddenRows) * static_cast<size_t>(layout.hidden_size));
+    state.hidden = FloatBuffer(layout.hidden_floats());
     state.ids.reserve(n_tokens);
     state.blocks.reserve(n_tokens / kCacheBlockTokens +
                          static_cast<size_t>(pool_.blocks_per_granule()));
