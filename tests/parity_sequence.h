@@ -20,12 +20,12 @@ namespace slip {
 
 // Largest error of a row over the row's largest logit, both absolute.
 //
-// Both sides compute in float32 and differ only in the order of their sums. A product of n terms in
-// another order is off by about sqrt(n) * 2^-24, 1e-6 at n = 384; some layers of norms, gates and a
-// recurrence amplify that: transformers' own two forms of the delta net are up to 1.6e-5 apart on
-// these files. 1e-4 leaves six times that. Mistakes show well above it: reversed taps, a swapped
-// half or a tiled head move a row by 1e-1 and more, a frequency off by a tenth by 1e-2, an epsilon
-// off by ten by 9e-4.
+// Both sides compute and cache in float32 and differ only in the order of their sums. A product of
+// n terms in another order is off by about sqrt(n) * 2^-24, 1e-6 at n = 384; some layers of norms,
+// gates and a recurrence amplify that: transformers' own two forms of the delta net are up
+// to 1.6e-5 apart on these files. 1e-4 leaves six times that. Mistakes show well above it: reversed
+// taps, a swapped half or a tiled head move a row by 1e-1 and more, a frequency off by a tenth by
+// 1e-2, an epsilon off by ten by 9e-4.
 inline constexpr double kTolerance = 1e-4;
 
 inline double relative_error(std::span<const float> got, std::span<const float> want) {
@@ -47,8 +47,10 @@ class ParitySequence {
  public:
   //   kernels  as RunnerOptions has it
   ParitySequence(const ModelFile& model, const std::string& kernels, const StateOptions& options)
-      : runner_(cpu::load_runner(
-            model, {.context_tokens_max = kContextTokens, .states_max = 1, .kernels = kernels})),
+      : runner_(cpu::load_runner(model, {.context_tokens_max = kContextTokens,
+                                         .states_max = 1,
+                                         .kernels = kernels,
+                                         .kv_type = DType::kF32})),
         state_(runner_->open(options).value()) {
     EXPECT_TRUE(runner_->reserve(state_, kContextTokens));
   }

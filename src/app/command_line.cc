@@ -46,6 +46,11 @@ class Commands {
         add(*bench, "decode", "Speed and acceptance of every draft source, as JSON lines",
             run_bench_decode, bench_decode_),
         bench_decode_);
+    add_bench_attention_options(
+        add(*bench, "attention",
+            "Attention of one layer: time of a step by its rows, and the floor",
+            run_bench_attention, bench_attention_),
+        bench_attention_);
     add_logits_options(add(app, "logits", "Write the logits of given tokens", run_logits, logits_),
                        logits_);
     add_inspect_options(
@@ -98,6 +103,7 @@ class Commands {
   ChatOptions chat_;
   CompareOptions compare_;
   BenchDecodeOptions bench_decode_;
+  BenchAttentionOptions bench_attention_;
   LogitsOptions logits_;
   InspectOptions inspect_;
   TuneOptions tune_;

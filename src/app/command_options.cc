@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/bench_attention.h"
 #include "app/bench_decode.h"
 #include "app/convert_plan.h"
 #include "app/option_checks.h"
@@ -13,6 +14,7 @@ namespace slip {
 namespace {
 
 constexpr int32_t kTokensMax = 1 << 30;
+constexpr int32_t kBenchTokensMax = 1 << 20;
 
 std::string require_path(const std::string& text) {
   return text.empty() ? "found an empty path, wanted a file or folder" : "";
@@ -21,13 +23,28 @@ std::string require_path(const std::string& text) {
 constexpr const char* kModelHelp =
     "Model folder (Hugging Face or MLX layout), or ORG/NAME[@REVISION] of the Hugging Face cache";
 
-void add_device_options(CLI::App& command, ModelOptions& options) {
-  command.add_option("--device", options.device, "Where to run")->capture_default_str();
-  command.add_option("--threads", options.n_threads, "CPU threads; 0: every usable core")
+void add_kv_type_option(CLI::App& command, std::string& name) {
+  command
+      .add_option("--kv-type", name,
+                  "Type of cached keys and values: bf16, f16, or f32, twice as large")
+      ->check(kv_type())
+      ->capture_default_str();
+}
+
+void add_device_options(CLI::App& command, std::string& device, int32_t& n_threads,
+                        std::string& kernels) {
+  command.add_option("--device", device, "Where to run")->capture_default_str();
+  command.add_option("--threads", n_threads, "CPU threads; 0: every usable core")
       ->check(whole_number(0, 256))
       ->capture_default_str();
-  command.add_option("--kernels", options.kernels,
-                     "Force a CPU kernel table: avx2, baseline, or reference (plain loops)");
+  command.add_option(
+      "--kernels", kernels,
+      "Force a CPU kernel table: amx, avx512, avx2, baseline, or reference (plain loops)");
+}
+
+void add_device_options(CLI::App& command, ModelOptions& options) {
+  add_device_options(command, options.device, options.n_threads, options.kernels);
+  add_kv_type_option(command, options.kv_type);
 }
 
 void add_context_option(CLI::App& command, ModelOptions& options) {
@@ -60,6 +77,19 @@ void add_max_tokens_option(CLI::App& command, int32_t& max_tokens) {
                   "Most tokens of an answer; 0: 4096 or what the context leaves")
       ->check(whole_number(0, kTokensMax))
       ->capture_default_str();
+}
+
+void add_bench_kernel_options(CLI::App& command, BenchKernelOptions& options) {
+  command.add_option("--rows", options.rows, "Rows of a step, all measured in turns: 1,8,16")
+      ->delimiter(',')
+      ->check(whole_number(1, kSegmentRowsMax))
+      ->capture_default_str();
+  command.add_option("--seconds", options.seconds, "Time to measure for")
+      ->check(number(0.1, 3600))
+      ->capture_default_str();
+  command.add_flag("--json", options.is_json, "Print one JSON object a line");
+  command.add_option("--commit", options.commit, "Recorded in every line");
+  add_device_options(command, options.device, options.n_threads, options.kernels);
 }
 
 void add_prompt_options(CLI::App& command, GenerateOptions& options) {
@@ -115,6 +145,24 @@ void add_compare_options(CLI::App& command, CompareOptions& options) {
       .add_option("--runs", options.n_runs, "Runs of each arm, taken in turns; medians are shown")
       ->check(whole_number(1, 100))
       ->capture_default_str();
+}
+
+void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--shape", [&options](const std::string& text) { options.shape = parse_shape(text); },
+          "Query heads x KV heads x head dim")
+      ->default_str("24x4x256");
+  command.add_option("--context", options.context_tokens, "Tokens in the cache")
+      ->check(whole_number(1, kBenchTokensMax))
+      ->capture_default_str();
+  command
+      .add_option("--capacity", options.capacity_tokens,
+                  "Tokens that the cache has room for; 0: what the context needs")
+      ->check(whole_number(0, kBenchTokensMax))
+      ->capture_default_str();
+  add_kv_type_option(command, options.kv_type);
+  add_bench_kernel_options(command, options.bench);
 }
 
 void add_bench_decode_options(CLI::App& command, BenchDecodeOptions& options) {
@@ -242,8 +290,10 @@ void add_eval_options(CLI::App& command, EvalOptions& options) {
       ->check(require_path);
   command
       .add_option("--against-kernels", options.against_kernels,
-                  "Kernel tables to compare with: avx2, baseline, reference")
+                  "Kernel tables to compare with: amx, avx512, avx2, baseline, reference")
       ->check(require_path);
+  command.add_option("--against-kv-type", options.against_kv_types, "Cache types to compare with")
+      ->check(kv_type());
   command.add_option("--against-threads", options.against_threads, "Thread counts to compare with")
       ->check(whole_number(1, 256));
   command

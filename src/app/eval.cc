@@ -40,6 +40,10 @@ std::vector<Reference> references(const EvalOptions& options, int32_t window_tok
     result.push_back({.label = "kernels " + kernels, .options = base});
     result.back().options.kernels = kernels;
   }
+  for (const std::string& kv_type : options.against_kv_types) {
+    result.push_back({.label = "cache " + kv_type, .options = base});
+    result.back().options.kv_type = kv_type;
+  }
   for (const int32_t n_threads : options.against_threads) {
     result.push_back({.label = std::to_string(n_threads) + " threads", .options = base});
     result.back().options.n_threads = n_threads;

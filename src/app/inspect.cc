@@ -87,6 +87,7 @@ Json plan_json(const RunnerInfo& plan) {
           {"weight_bytes", plan.weight_bytes},
           {"workspace_bytes", plan.workspace_bytes},
           {"cache_bytes", plan.cache_bytes},
+          {"cache_type", name(plan.kv_type)},
           {"cache_bytes_per_token", plan.cache_bytes_per_token},
           {"state_bytes_per_sequence", plan.state_bytes},
           {"sequences_max", plan.states_max},
@@ -207,7 +208,8 @@ void print_plan(const RunnerInfo& plan, double load_ms) {
                         format_bytes(plan.workspace_bytes) + ", cache " +
                         format_bytes(plan.cache_bytes) + " for a context of " +
                         number(plan.context_tokens_max));
-  print_row("each token", format_bytes(plan.cache_bytes_per_token) + " of cache");
+  print_row("each token", format_bytes(plan.cache_bytes_per_token) + " of cache, " +
+                              std::string(name(plan.kv_type)));
   print_row("each sequence", format_bytes(plan.state_bytes) + " of state");
   print_row("a decode step", "reads " + format_bytes(step_bytes(plan, 0)) + ", at full context " +
                                  format_bytes(step_bytes(plan, plan.context_tokens_max)));

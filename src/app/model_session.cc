@@ -6,6 +6,7 @@
 
 #include "app/backends.h"
 #include "app/input_text.h"
+#include "app/kv_type.h"
 #include "app/memory_purpose.h"
 #include "app/progress_line.h"
 #include "app/standard_output.h"
@@ -121,7 +122,8 @@ std::optional<ChatTemplate> load_chat_template(const ModelFile& file) {
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& options) {
   RunnerOptions runner{.n_threads = options.n_threads,
                        .context_tokens_max = options.context_tokens,
-                       .kernels = options.kernels};
+                       .kernels = options.kernels,
+                       .kv_type = parse_kv_type(options.kv_type).value()};
   if (runner.context_tokens_max == 0) {
     runner.context_tokens_max =
         std::min(kContextTokensDefault, read_config(file).context_tokens_max);

@@ -396,12 +396,25 @@ TEST(Eval, FindsOtherThreadsTheSameAndOtherKernelsClose) {
   EvalOptions options = eval_options(home);
   options.against_threads = {2};
   options.against_kernels = {"baseline"};
+  options.model.kv_type = "f32";  // where roundings could not fall to the other side
   const nlohmann::json e = eval_json(options);
   ASSERT_EQ(e["against"].size(), 2u);
   EXPECT_EQ(e["against"][0]["reference"], "kernels baseline");
   EXPECT_LT(e["against"][0]["kl_max_nats"], 1e-6);
   EXPECT_EQ(e["against"][0]["top1_agreement"], 1);
   EXPECT_EQ(e["against"][1]["kl_max_nats"], 0);
+}
+
+// Eight bits of mantissa leave a relative error of 2^-9 in a score and in a value.
+TEST(Eval, FindsACacheOfSixteenBitsClose) {
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  options.against_kv_types = {"f32"};
+  const nlohmann::json e = eval_json(options);
+  ASSERT_EQ(e["against"].size(), 1u);
+  EXPECT_EQ(e["against"][0]["reference"], "cache f32");
+  EXPECT_GT(e["against"][0]["kl_max_nats"], 0);
+  EXPECT_LT(e["against"][0]["kl_mean_nats"], 1e-3);
 }
 
 TEST(Eval, ComparesTwoModelsOfOneVocabulary) {

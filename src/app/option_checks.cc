@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/kv_type.h"
 #include "base/json.h"
 
 namespace slip {
@@ -48,6 +49,14 @@ CLI::Validator one_of(std::vector<int64_t> allowed) {
   return check_number<int64_t>("one of " + list, [allowed = std::move(allowed)](int64_t value) {
     return std::ranges::find(allowed, value) != allowed.end();
   });
+}
+
+CLI::Validator kv_type() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return parse_kv_type(text) ? "" : "found " + quote(text) + ", wanted f32, f16 or bf16";
+      },
+      "");
 }
 
 CLI::Validator seed() {

@@ -14,5 +14,6 @@ CLI::Validator whole_number(int64_t min, int64_t max);
 CLI::Validator one_of(std::vector<int64_t> allowed);
 CLI::Validator seed();                          // all of uint64_t
 CLI::Validator number(double min, double max);  // finite
+CLI::Validator kv_type();                       // f32, f16, bf16
 
 }  // namespace slip

@@ -13,8 +13,9 @@ namespace slip {
 struct ModelOptions {
   std::string model;  // folder; the command line also takes a name of the Hugging Face cache
   std::string device = "cpu";
-  std::string kernels;    // table to force; empty: the best
-  int32_t n_threads = 0;  // 0: every usable core
+  std::string kernels;           // table to force; empty: the best
+  std::string kv_type = "bf16";  // of cached keys and values: f32, f16, bf16
+  int32_t n_threads = 0;         // 0: every usable core
   int32_t context_tokens =
       0;  // 0: kContextTokensDefault, or the model's own limit where that is shorter
 };
@@ -53,6 +54,29 @@ struct CompareOptions {
   GenerateOptions generate;
   std::string reference;  // file with the text that the answer should be; empty: none
   int32_t n_runs = 3;     // of each arm
+};
+
+// Of every bench of a single operation.
+struct BenchKernelOptions {
+  std::string device = "cpu";
+  std::string kernels;
+  int32_t n_threads = 0;
+  std::vector<int32_t> rows = {1, 4, 8, 9, 13, 16, 24, 32};
+  double seconds = 10;  // of measuring
+  bool is_json = false;
+  std::string commit;
+};
+
+struct AttentionShape {
+  int32_t n_heads = 24, n_kv_heads = 4, head_dim = 256;
+};
+
+struct BenchAttentionOptions {
+  BenchKernelOptions bench;
+  AttentionShape shape;
+  int32_t context_tokens = 20480;
+  int32_t capacity_tokens = 0;  // 0: what the context needs
+  std::string kv_type = "bf16";
 };
 
 struct BenchDecodeOptions {
@@ -120,6 +144,7 @@ struct EvalOptions {
   std::string file;
   std::string against;                       // a second model; empty: none
   std::vector<std::string> against_kernels;  // tables by name
+  std::vector<std::string> against_kv_types;
   std::vector<int32_t> against_threads;
   WindowOptions windows;
   bool is_json = false;

@@ -73,9 +73,10 @@ std::string processor_name() {
 
 std::string cost_identity(const ModelFile& file, const RunnerInfo& info) {
   std::error_code ignored;
-  const std::string text = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}", kCostFormat, fs::weakly_canonical(file.folder(), ignored).string(),
-      file.config().dump(), file.n_bytes(), processor_name(), info.device);
+  const std::string text =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", kCostFormat,
+                  fs::weakly_canonical(file.folder(), ignored).string(), file.config().dump(),
+                  file.n_bytes(), processor_name(), info.device, name(info.kv_type));
   return fmt::format("{:016x}", hash_bytes(std::as_bytes(std::span(text))));
 }
 

@@ -13,6 +13,7 @@
 #include "backend/batch.h"
 #include "base/ids.h"
 #include "sample/accept.h"
+#include "tensor/dtype.h"
 
 namespace slip {
 
@@ -25,12 +26,14 @@ struct RunnerOptions {
   int32_t batch_rows_max = 256;  // rows of one step
   std::string
       kernels{};  // name of a kernel table to force; empty takes the best this machine can run
+  DType kv_type = DType::kBF16;  // of cached keys and values: F32, F16 or BF16
 };
 
 // What was planned at load. Bytes are the plan itself: a step allocates nothing beyond it.
 struct RunnerInfo {
   std::string device;   // "cpu (avx2, 2 threads)"
   std::string kernels;  // "avx2": the kernel table in use, a value of RunnerOptions::kernels
+  DType kv_type = DType::kF32;  // of cached keys and values
   int32_t vocab_size = 0;
   int32_t context_tokens_max = 0;
   int32_t batch_rows_max = 0;

@@ -15,10 +15,11 @@ constexpr bool has(uint64_t word, uint64_t wanted) { return (word & wanted) == w
 constexpr uint64_t kLeaf1EcxAvx2 = bits(12, 28, 29);        // FMA, AVX, F16C
 constexpr uint64_t kLeaf7EbxAvx2 = bits(5);                 // AVX2
 constexpr uint64_t kLeaf7EbxAvx512 = bits(16, 17, 30, 31);  // F, DQ, BW, VL
-constexpr uint64_t kLeaf7EdxAmx = bits(22, 24);             // BF16, TILE
-constexpr uint64_t kXcr0Avx = bits(1, 2);                   // xmm, ymm
-constexpr uint64_t kXcr0Avx512 = bits(1, 2, 5, 6, 7);       // and masks, zmm halves
-constexpr uint64_t kXcr0Amx = bits(17, 18);                 // tile configuration, tile data
+constexpr uint64_t kLeaf7_1EaxAvx512Bf16 = bits(5);
+constexpr uint64_t kLeaf7EdxAmx = bits(22, 24);        // BF16, TILE
+constexpr uint64_t kXcr0Avx = bits(1, 2);              // xmm, ymm
+constexpr uint64_t kXcr0Avx512 = bits(1, 2, 5, 6, 7);  // and masks, zmm halves
+constexpr uint64_t kXcr0Amx = bits(17, 18);            // tile configuration, tile data
 
 #if defined(__x86_64__)
 
@@ -37,6 +38,8 @@ CpuidWords read_cpuid() {
     words.leaf7_ebx = ebx;
     words.leaf7_edx = edx;
   }
+  // Where there is no such subleaf, it reads as zeros.
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) words.leaf7_1_eax = eax;
   uint32_t xcr0_low = 0;
   uint32_t xcr0_high = 0;
   __asm__("xgetbv" : "=a"(xcr0_low), "=d"(xcr0_high) : "c"(0));
@@ -67,10 +70,12 @@ CpuFeatures detect() { return {}; }
 }  // namespace
 
 CpuFeatures decode_cpuid(const CpuidWords& words) {
+  const bool avx512 = has(words.leaf7_ebx, kLeaf7EbxAvx512) && has(words.xcr0, kXcr0Avx512);
   return {
       .avx2 = has(words.leaf1_ecx, kLeaf1EcxAvx2) && has(words.leaf7_ebx, kLeaf7EbxAvx2) &&
               has(words.xcr0, kXcr0Avx),
-      .avx512 = has(words.leaf7_ebx, kLeaf7EbxAvx512) && has(words.xcr0, kXcr0Avx512),
+      .avx512 = avx512,
+      .avx512_bf16 = avx512 && has(words.leaf7_1_eax, kLeaf7_1EaxAvx512Bf16),
       .amx_bf16 = has(words.leaf7_edx, kLeaf7EdxAmx) && has(words.xcr0, kXcr0Amx),
   };
 }
@@ -89,6 +94,7 @@ std::string describe(const CpuFeatures& features) {
   };
   add(features.avx2, "avx2");
   add(features.avx512, "avx512");
+  add(features.avx512_bf16, "avx512_bf16");
   add(features.amx_bf16, "amx_bf16");
   return words.empty() ? "baseline" : words;
 }

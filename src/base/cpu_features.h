@@ -7,8 +7,9 @@
 namespace slip {
 
 struct CpuFeatures {
-  bool avx2 = false;      // with FMA and F16C
-  bool avx512 = false;    // F, BW, VL, DQ
+  bool avx2 = false;    // with FMA and F16C
+  bool avx512 = false;  // F, BW, VL, DQ
+  bool avx512_bf16 = false;
   bool amx_bf16 = false;  // tiles usable by this process, not merely present
 };
 
@@ -19,7 +20,8 @@ struct CpuidWords {
   uint32_t leaf1_ecx = 0;
   uint32_t leaf7_ebx = 0;
   uint32_t leaf7_edx = 0;
-  uint64_t xcr0 = 0;  // register files that the operating system saves
+  uint32_t leaf7_1_eax = 0;  // subleaf 1
+  uint64_t xcr0 = 0;         // register files that the operating system saves
 };
 
 // The features that both the processor and the operating system have. Pure.

@@ -67,6 +67,24 @@ float half_to_float(uint16_t bits) {
   return std::bit_cast<float>(sign | (exponent_f32 << 23) | (mantissa << 13));
 }
 
+uint16_t float_to_half(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const uint32_t sign = (bits >> 16) & 0x8000;
+  const uint32_t magnitude = bits & 0x7FFFFFFF;
+  constexpr uint32_t kSmallestNormal = (127 - 14) << 23;
+  constexpr uint32_t kInfinity = 0x7F800000;
+  if (magnitude > kInfinity)
+    return static_cast<uint16_t>(sign | 0x7E00 | ((magnitude >> 13) & 0x1FF));
+  if (magnitude < kSmallestNormal) {
+    // Adding 2^-1 leaves the rounded multiple of 2^-24 in the low bits.
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) & 0x7FF));
+  }
+  const uint32_t is_odd = (magnitude >> 13) & 1;
+  const uint32_t rounded = ((magnitude + 0xFFF + is_odd) >> 13) - ((127 - 15) << 10);
+  return static_cast<uint16_t>(sign | std::min<uint32_t>(rounded, 0x7C00));
+}
+
 float e4m3_to_float(uint8_t bits) {
   const uint32_t magnitude = bits & 0x7Fu;
   if (magnitude == 0x7F) return std::numeric_limits<float>::quiet_NaN();

@@ -52,6 +52,9 @@ BFloat16 to_bfloat16(float x);
 // IEEE binary16, subnormals included.
 float half_to_float(uint16_t bits);
 
+// Nearest, ties to even; beyond the range infinity, NaN stays NaN.
+uint16_t float_to_half(float x);
+
 // E4M3 as checkpoints store it ("fn": no infinities, 0x7F and 0xFF are NaN), subnormals included.
 float e4m3_to_float(uint8_t bits);
 

@@ -94,6 +94,31 @@ TEST(HalfToFloat, RisesWithTheBits) {
   }
 }
 
+TEST(FloatToHalf, GivesEveryHalfBack) {
+  for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+    const float value = half_to_float(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(float_to_half(value), bits);
+  }
+}
+
+TEST(FloatToHalf, RoundsToTheNearestAndTiesToEven) {
+  for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
+    const auto below = static_cast<uint16_t>(bits), above = static_cast<uint16_t>(bits + 1);
+    const float middle = (half_to_float(below) + half_to_float(above)) / 2;  // exact
+    ASSERT_EQ(float_to_half(middle), bits % 2 == 0 ? below : above) << bits;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, -1.0f)), below) << bits;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, kInfinity)), above) << bits;
+  }
+}
+
+TEST(FloatToHalf, GivesInfinityBeyondTheRangeAndKeepsNan) {
+  EXPECT_EQ(float_to_half(65519.99f), 0x7BFF);
+  EXPECT_EQ(float_to_half(65520.0f), 0x7C00);
+  EXPECT_EQ(float_to_half(-1e30f), 0xFC00);
+  EXPECT_TRUE(std::isnan(half_to_float(float_to_half(from_bits(0x7F800001)))));
+}
+
 TEST(E4m3, HasTheValuesOfItsDefinition) {
   EXPECT_EQ(e4m3_to_float(0x00), 0);
   EXPECT_EQ(e4m3_to_float(0x38), 1);

@@ -112,6 +112,22 @@ float load_float(DType dtype, const std::byte* data, size_t index) {
   }
 }
 
+void store_float(DType dtype, std::byte* data, size_t index, float value) {
+  const auto store = [&](auto element) {
+    std::memcpy(data + index * sizeof(element), &element, sizeof(element));
+  };
+  switch (dtype) {
+    case DType::kF32:
+      return store(value);
+    case DType::kF16:
+      return store(float_to_half(value));
+    case DType::kBF16:
+      return store(to_bfloat16(value));
+    default:
+      SLIP_CHECK(false);
+  }
+}
+
 size_t WeightView::row_bytes() const {
   return static_cast<size_t>(n_in) * static_cast<size_t>(code_bits(format)) / 8;
 }

@@ -65,7 +65,8 @@ void dequantize_row(const WeightView& weight, int32_t row, std::span<float> valu
 // Rows [begin, begin + n_rows) of the same bytes. Block FP8: `begin` is a multiple of 128.
 WeightView slice_rows(const WeightView& weight, int32_t begin, int32_t n_rows);
 
-// Element `index` of packed F32, F16 or BF16 values.
+// Element `index` of packed F32, F16 or BF16 values; rounded to the nearest where it is stored.
 float load_float(DType dtype, const std::byte* data, size_t index);
+void store_float(DType dtype, std::byte* data, size_t index, float value);
 
 }  // namespace slip

@@ -61,11 +61,12 @@ const ModelFile& file_of(const RandomModelOptions& options) {
 }
 
 ContractCase make_case(const std::string& name, const RandomModelOptions& model,
-                       const std::string& kernels) {
-  const auto factory = [kernels](const RandomModelOptions& random) {
+                       const std::string& kernels, DType kv_type = DType::kBF16) {
+  const auto factory = [kernels, kv_type](const RandomModelOptions& random) {
     return [=](const RunnerOptions& options) {
       RunnerOptions forced = options;
       forced.kernels = kernels;
+      forced.kv_type = kv_type;
       return cpu::load_runner(file_of(random), forced);
     };
   };
@@ -81,6 +82,8 @@ const std::array kCases = {make_case("grouped_best", grouped(), ""),
 #if !defined(SLIP_SANITIZED)
                            make_case("grouped_reference", grouped(), "reference"),
 #endif
+                           make_case("grouped_f32", grouped(), "", DType::kF32),
+                           make_case("tied_f16", tied(), "", DType::kF16),
                            make_case("tied_best", tied(), ""),
                            make_case("tied_baseline", tied(), "baseline"),
                            make_case("experts_best", experts(), ""),

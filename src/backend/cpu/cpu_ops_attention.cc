@@ -12,10 +12,14 @@ namespace {
 // would not read the cache less often.
 constexpr int32_t kSlabRowsMax = 256;
 
-static_assert(kTokensPerBlock == kCacheBlockTokens);
-
 size_t floats(int64_t a, int64_t b, int64_t c = 1, int64_t d = 1, int64_t e = 1) {
   return static_cast<size_t>(a * b * c * d * e);
+}
+
+// The scratch of every thread starts on a cache line.
+size_t whole_lines(size_t n_floats) {
+  constexpr size_t kLine = kBufferAlignment / sizeof(float);
+  return (n_floats + kLine - 1) / kLine * kLine;
 }
 
 }  // namespace
@@ -26,9 +30,11 @@ CpuAttention::CpuAttention(const OpsStorage& storage, ThreadPool& pool, const Ke
       layout_(storage.layout().kv),
       pool_(pool),
       kernels_(kernels),
+      kernel_(kernels.attention_for(layout_.format.type, config_.head_dim)),
       rotary_(config_),
       group_(config_.n_heads / std::max(1, config_.n_kv_heads)),
       slab_rows_(std::min(kSlabRowsMax, storage.plan().batch_rows_max)) {
+  SLIP_CHECK(layout_.n_layers == 0 || layout_.format == kernel_.format(config_.head_dim));
   const OpsPlan& plan = storage.plan();
   const int32_t n_kv_heads = config_.n_kv_heads;
   turns_ = FloatBuffer(floats(plan.batch_rows_max, 2 * rotary_.n_pairs()));
@@ -38,7 +44,8 @@ CpuAttention::CpuAttention(const OpsStorage& storage, ThreadPool& pool, const Ke
   maxima_ = FloatBuffer(floats(n_kv_heads, plan.n_splits, slab_rows_, group_));
   weights_ = FloatBuffer(maxima_.size());
   scratch_floats_ =
-      std::max(floats(kSegmentRowsMax, group_, kTokensPerBlock), floats(config_.head_dim, 1));
+      whole_lines(std::max(kernel_.scratch_floats(kSegmentRowsMax * group_, config_.head_dim),
+                           floats(config_.head_dim, 1)));
   scratch_ = FloatBuffer(floats(pool.n_threads(), 1) * scratch_floats_);
   n_open_splits_ = std::make_unique<std::atomic<int32_t>[]>(floats(slab_rows_, n_kv_heads));
   chunks_.reserve(static_cast<size_t>(plan.batch_rows_max));
@@ -132,13 +139,18 @@ void CpuAttention::append_rows(const AttentionArgs& args, const Chunk& chunk, in
   for (int32_t r = 0; r < chunk.n_rows; ++r) {
     const int32_t position = chunk.position + r;
     const float* projected = storage_.row(Act::kProjected, chunk.row + r);
-    float* block = chunk.state->blocks[static_cast<size_t>(position / kCacheBlockTokens)];
-    const int32_t token = position % kCacheBlockTokens;
+    std::byte* block = chunk.state->blocks[static_cast<size_t>(position / kCacheBlockTokens)];
+    const auto append = [&](const float* x, size_t offset, const KvPlane& layout) {
+      kernel_.append({.x = x,
+                      .plane = block + offset,
+                      .token = position % kCacheBlockTokens,
+                      .head_dim = head_dim,
+                      .layout = &layout});
+    };
     prepare_head(projected + key_column, args.k_norm, 1.0f, chunk.row + r, key);
-    float* keys = block + layout_.key_offset(args.kv_layer, kv_head) + token;
-    for (int32_t d = 0; d < head_dim; ++d) keys[d * kCacheBlockTokens] = key[d];
-    float* values = block + layout_.value_offset(args.kv_layer, kv_head) + token * head_dim;
-    std::copy_n(projected + key_column + config_.kv_width(), head_dim, values);
+    append(key, layout_.key_offset(args.kv_layer, kv_head), layout_.format.keys);
+    append(projected + key_column + config_.kv_width(),
+           layout_.value_offset(args.kv_layer, kv_head), layout_.format.values);
   }
 }
 
@@ -182,7 +194,7 @@ void CpuAttention::attend(const AttentionArgs& args, std::span<const Chunk> chun
   pool_.run(static_cast<int>(items_.size()), [&](int i, int thread) {
     const Item& item = items_[static_cast<size_t>(i)];
     const Chunk& chunk = chunks[item.chunk];
-    attend_split(args, chunk, item.kv_head, item.split, thread);
+    attend_split(args, chunks, static_cast<size_t>(i), thread);
     // The last one to arrive sees what all others wrote.
     if (n_open_splits(chunk, item.kv_head).fetch_sub(1, std::memory_order_acq_rel) == 1) {
       merge_splits(chunk, item.kv_head);
@@ -190,24 +202,38 @@ void CpuAttention::attend(const AttentionArgs& args, std::span<const Chunk> chun
   });
 }
 
-void CpuAttention::attend_split(const AttentionArgs& args, const Chunk& chunk, int32_t kv_head,
-                                int32_t split, int thread) {
+CacheRange CpuAttention::cache_of(const AttentionArgs& args, std::span<const Chunk> chunks,
+                                  const Item& item) const {
+  const Chunk& chunk = chunks[item.chunk];
+  const int32_t n_blocks =
+      (chunk.position + chunk.n_rows + kCacheBlockTokens - 1) / kCacheBlockTokens;
+  return {.blocks = chunk.state->blocks.data(),
+          .key_offset = layout_.key_offset(args.kv_layer, item.kv_head),
+          .value_offset = layout_.value_offset(args.kv_layer, item.kv_head),
+          .begin = item.split * chunk.split_tokens,
+          .end = std::min((item.split + 1) * chunk.split_tokens, n_blocks * kCacheBlockTokens)};
+}
+
+void CpuAttention::attend_split(const AttentionArgs& args, std::span<const Chunk> chunks,
+                                size_t index, int thread) {
+  const Item& item = items_[index];
+  const Chunk& chunk = chunks[item.chunk];
+  // Threads of the same speed take every n-th item.
+  const size_t next = index + static_cast<size_t>(pool_.n_threads());
   const auto head_dim = static_cast<size_t>(config_.head_dim);
-  const size_t partial = split_index(kv_head, split, chunk.slab_row);
-  kernels_.attend({.q = queries_.data() + query_index(kv_head, chunk.slab_row) * head_dim,
-                   .blocks = chunk.state->blocks.data(),
-                   .key_offset = layout_.key_offset(args.kv_layer, kv_head),
-                   .value_offset = layout_.value_offset(args.kv_layer, kv_head),
-                   .head_dim = config_.head_dim,
-                   .group = group_,
-                   .position = chunk.position,
-                   .n_rows = chunk.n_rows,
-                   .token_begin = split * chunk.split_tokens,
-                   .token_end = (split + 1) * chunk.split_tokens,
-                   .sums = sums_.data() + partial * head_dim,
-                   .maxima = maxima_.data() + partial,
-                   .weights = weights_.data() + partial,
-                   .scores = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_});
+  const size_t partial = split_index(item.kv_head, item.split, chunk.slab_row);
+  kernel_.attend(
+      {.q = queries_.data() + query_index(item.kv_head, chunk.slab_row) * head_dim,
+       .cache = cache_of(args, chunks, item),
+       .next = next < items_.size() ? cache_of(args, chunks, items_[next]) : CacheRange{},
+       .head_dim = config_.head_dim,
+       .group = group_,
+       .position = chunk.position,
+       .n_rows = chunk.n_rows,
+       .sums = sums_.data() + partial * head_dim,
+       .maxima = maxima_.data() + partial,
+       .weights = weights_.data() + partial,
+       .scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_});
 }
 
 void CpuAttention::merge_splits(const Chunk& chunk, int32_t kv_head) {

@@ -51,8 +51,10 @@ class CpuAttention {
   void prepare_queries(const AttentionArgs& args, const Chunk& chunk, int32_t kv_head);
   void prepare_head(const float* x, VectorRef norm, float scale, int32_t row, float* y) const;
   void attend(const AttentionArgs& args, std::span<const Chunk> chunks);
-  void attend_split(const AttentionArgs& args, const Chunk& chunk, int32_t kv_head, int32_t split,
+  void attend_split(const AttentionArgs& args, std::span<const Chunk> chunks, size_t index,
                     int thread);
+  CacheRange cache_of(const AttentionArgs& args, std::span<const Chunk> chunks,
+                      const Item& item) const;
   void merge_splits(const Chunk& chunk, int32_t kv_head);
 
   const float* gate_of(int32_t row, int32_t head) const;        // null where heads have none
@@ -65,6 +67,7 @@ class CpuAttention {
   const KvLayout& layout_;
   ThreadPool& pool_;
   const KernelTable& kernels_;
+  const AttentionKernel& kernel_;
   Rotary rotary_;
   int32_t group_;
   int32_t slab_rows_;  // rows attended at once
@@ -74,7 +77,7 @@ class CpuAttention {
   FloatBuffer queries_;           // [n_kv_heads, slab_rows, group, head_dim]
   FloatBuffer sums_;              // [n_kv_heads, n_splits, slab_rows, group, head_dim]
   FloatBuffer maxima_, weights_;  // [n_kv_heads, n_splits, slab_rows, group]
-  FloatBuffer scratch_;           // [n_threads, max of scores and a key]
+  FloatBuffer scratch_;           // [n_threads, max of the kernel's and a key]
   size_t scratch_floats_;
   std::unique_ptr<std::atomic<int32_t>[]>
       n_open_splits_;  // [slab_rows, n_kv_heads], at a chunk's first row

@@ -37,8 +37,21 @@ int32_t in_range(const char* name, int64_t value, int64_t min, int64_t max) {
                                                std::to_string(max));
 }
 
-// The options with every 0 replaced by what it stands for, all of them in range.
+constexpr std::string_view kReference = "reference";  // the definitions instead of a table
+
+// The cache in the order that the attention kernel reads it.
+KvFormat kv_format(const ModelConfig& config, const RunnerOptions& options) {
+  const int32_t head_dim = config.attention.head_dim;
+  if (options.kernels == kReference)
+    return {options.kv_type, token_major(head_dim), token_major(head_dim)};
+  const KernelTable& table = choose(cpu_features(), options.kernels);
+  return table.attention_for(options.kv_type, head_dim).format(head_dim);
+}
+
+// The options with every 0 and every empty name replaced by what it stands for, all of them in
+// range.
 RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
+  check_widths(config);
   if (options.n_threads == 0) options.n_threads = usable_cores();
   if (options.context_tokens_max == 0) options.context_tokens_max = config.context_tokens_max;
   if (options.cache_tokens_max == 0) options.cache_tokens_max = options.context_tokens_max;
@@ -47,6 +60,8 @@ RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
   in_range("cache tokens", options.cache_tokens_max, 1, INT32_MAX);
   in_range("states", options.states_max, 1, kStatesMax);
   in_range("batch rows", options.batch_rows_max, kSegmentRowsMax, kBatchRowsMax);
+  SLIP_CHECK(is_plain_float(options.kv_type));
+  if (options.kernels != kReference) options.kernels = choose(cpu_features(), options.kernels).name;
   return options;
 }
 
@@ -74,7 +89,7 @@ class CpuRunner : public Runner {
  private:
   static std::unique_ptr<OpsStorage> make_ops(const ModelConfig& config,
                                               const RunnerOptions& options, StateTable& states,
-                                              ThreadPool& pool, std::string& kernels);
+                                              ThreadPool& pool);
   void begin_segments(const Batch& batch);
   void judge_rows(std::span<const AcceptRequest> requests);
   void fold(StateId id);
@@ -87,7 +102,6 @@ class CpuRunner : public Runner {
   OwnedBytes owned_;  // what the weights of ops_ point at beside the file
   StateTable states_;
   ThreadPool pool_;
-  std::string kernels_;
   std::unique_ptr<OpsStorage> ops_;
   Transformer transformer_;
   DraftHistory draft_history_;
@@ -109,19 +123,20 @@ class CpuRunner : public Runner {
 CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options)
     : config_(model.config),
       owned_(std::move(model.owned)),
-      states_(StateLayout(config_), options.states_max, options.context_tokens_max,
-              options.cache_tokens_max),
+      states_(StateLayout(config_, kv_format(config_, options)), options.states_max,
+              options.context_tokens_max, options.cache_tokens_max),
       pool_(options.n_threads),
-      ops_(make_ops(config_, options, states_, pool_, kernels_)),
+      ops_(make_ops(config_, options, states_, pool_)),
       transformer_(model, *ops_),
       draft_history_(config_, transformer_, *ops_, options.states_max, options.batch_rows_max),
       fingerprint_(model_fingerprint(file, config_)) {
   const StateLayout& layout = states_.layout();
   const int64_t cache_bytes_per_token =
-      static_cast<int64_t>(layout.kv.block_floats() * sizeof(float)) / kCacheBlockTokens;
-  info_ = {.device = "cpu (" + kernels_ + ", " + std::to_string(options.n_threads) +
+      static_cast<int64_t>(layout.kv.block_bytes()) / kCacheBlockTokens;
+  info_ = {.device = "cpu (" + options.kernels + ", " + std::to_string(options.n_threads) +
                      (options.n_threads == 1 ? " thread)" : " threads)"),
-           .kernels = kernels_,
+           .kernels = options.kernels,
+           .kv_type = options.kv_type,
            .vocab_size = config_.vocab_size,
            .context_tokens_max = options.context_tokens_max,
            .batch_rows_max = options.batch_rows_max,
@@ -152,17 +167,14 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
 
 std::unique_ptr<OpsStorage> CpuRunner::make_ops(const ModelConfig& config,
                                                 const RunnerOptions& options, StateTable& states,
-                                                ThreadPool& pool, std::string& kernels) {
+                                                ThreadPool& pool) {
   const OpsPlan plan{.batch_rows_max = options.batch_rows_max,
                      .logit_rows_max = options.batch_rows_max,
                      .states_max = options.states_max,
                      .n_splits = kSplits};
-  if (options.kernels == "reference") {
-    kernels = options.kernels;
+  if (options.kernels == kReference)
     return std::make_unique<ReferenceOps>(config, states.layout(), states.all(), plan);
-  }
   const KernelTable& table = choose(cpu_features(), options.kernels);
-  kernels = table.name;
   return std::make_unique<CpuOps>(config, states.layout(), states.all(), plan, pool, table);
 }
 

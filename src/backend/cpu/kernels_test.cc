@@ -5,11 +5,41 @@
 namespace slip::cpu {
 namespace {
 
+constexpr CpuFeatures kEverything = {
+    .avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx_bf16 = true};
+
 TEST(ChooseKernels, TakesTheBestTableThatTheMachineSupports) {
   EXPECT_EQ(choose({}, "").name, "baseline");
 #if defined(__x86_64__)
   EXPECT_EQ(choose({.avx2 = true}, "").name, "avx2");
+  EXPECT_EQ(choose({.avx2 = true, .avx512 = true}, "").name, "avx512");
+  EXPECT_EQ(choose(kEverything, "").name, "amx");
 #endif
+}
+
+#if defined(__x86_64__)
+// What a processor may have without letting this process use it.
+TEST(ChooseKernels, FallsBackWhereSomethingThatATableNeedsIsRefused) {
+  CpuFeatures features = kEverything;
+  features.amx_bf16 = false;
+  EXPECT_EQ(choose(features, "").name, "avx512");
+  features = kEverything;
+  features.avx512_bf16 = false;
+  EXPECT_EQ(choose(features, "").name, "avx512");
+  features.avx512 = false;
+  EXPECT_EQ(choose(features, "").name, "avx2");
+  features.avx2 = false;
+  EXPECT_EQ(choose(features, "").name, "baseline");
+}
+#endif
+
+TEST(KernelTables, AttendOnEveryTypeOfCacheAndEveryMultipleOf16) {
+  for (const KernelTable* table : kernel_tables()) {
+    for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+      for (int32_t head_dim = 16; head_dim <= 256; head_dim += 16)
+        EXPECT_TRUE(table->attention_for(type, head_dim).can(type, head_dim)) << table->name;
+    }
+  }
 }
 
 TEST(ChooseKernels, ObeysAForcedName) {

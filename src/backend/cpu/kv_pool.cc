@@ -13,8 +13,7 @@ constexpr size_t kGranuleBytes =
     size_t{2} << 20;  // a huge page: small enough to waste little, large enough to map rarely
 
 int32_t count_blocks_per_granule(const KvLayout& layout) {
-  return static_cast<int32_t>(
-      std::max<size_t>(1, kGranuleBytes / (layout.block_floats() * sizeof(float))));
+  return static_cast<int32_t>(std::max<size_t>(1, kGranuleBytes / layout.block_bytes()));
 }
 
 // Each holder but one may leave most of its last granule unused.
@@ -27,7 +26,7 @@ size_t count_granules(int64_t tokens_max, int32_t n_holders, int32_t granule_tok
 KvPool::KvPool(const KvLayout& layout, int64_t tokens_max, int32_t n_holders)
     : layout_(layout),
       blocks_per_granule_(count_blocks_per_granule(layout)),
-      memory_(count_granules(tokens_max, n_holders, granule_tokens()) * granule_floats()),
+      memory_(count_granules(tokens_max, n_holders, granule_tokens()) * granule_bytes()),
       references_(count_granules(tokens_max, n_holders, granule_tokens()), 0),
       free_(references_.size()) {
   std::iota(free_.rbegin(), free_.rend(), 0);
@@ -53,10 +52,10 @@ void KvPool::release(int32_t granule) {
   if (--n == 0) free_.push_back(granule);
 }
 
-float* KvPool::block(int32_t granule, int32_t block) const {
+std::byte* KvPool::block(int32_t granule, int32_t block) const {
   SLIP_CHECK(block < blocks_per_granule_);
-  return memory_.data() + static_cast<size_t>(granule) * granule_floats() +
-         static_cast<size_t>(block) * layout_.block_floats();
+  return memory_.data() + static_cast<size_t>(granule) * granule_bytes() +
+         static_cast<size_t>(block) * layout_.block_bytes();
 }
 
 }  // namespace slip::cpu

@@ -27,17 +27,17 @@ class KvPool {
   void share(int32_t granule);    // one more reference
   void release(int32_t granule);  // one less; the last one frees it
 
-  // Cache block `block` of a granule, [layout().block_floats()].
-  float* block(int32_t granule, int32_t block) const;
+  // Cache block `block` of a granule, [layout().block_bytes()].
+  std::byte* block(int32_t granule, int32_t block) const;
   int32_t blocks_per_granule() const { return blocks_per_granule_; }
-  size_t granule_floats() const {
-    return static_cast<size_t>(blocks_per_granule_) * layout_.block_floats();
+  size_t granule_bytes() const {
+    return static_cast<size_t>(blocks_per_granule_) * layout_.block_bytes();
   }
 
  private:
   KvLayout layout_;
   int32_t blocks_per_granule_;
-  FloatBuffer memory_;
+  ByteBuffer memory_;
   std::vector<int32_t> references_;  // [n_granules]
   std::vector<int32_t> free_;        // last one is taken next, so that warm pages are used again
 };

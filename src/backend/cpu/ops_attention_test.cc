@@ -6,25 +6,40 @@
 namespace slip::cpu {
 namespace {
 
-// A score is one chain of up to 256 roundings at the size of a score, about 2: 16 * 2^-24 * 2 =
-// 2e-6, which the exponential turns into a relative error of a weight. Five sigma, since a case
-// compares up to 10^5 elements.
-constexpr double kAttentionTolerance = 1e-5;
-// A norm, a rotation: a few ulp.
-constexpr double kKeyTolerance = 1e-6;
+// How far from the definition, which has the same type of cache, a kernel may be.
+struct Tolerance {
+  DType type;
+  // A score is one chain of up to 256 roundings at the size of a score, about 2: 16 * 2^-24 * 2 =
+  // 2e-6, which the exponential turns into a relative error of a weight. Five sigma, since a case
+  // compares up to 10^5 elements. With 16 bits, besides: a key just between two roundings may fall
+  // to the other one, and its score moves by an ulp of a key, times a query, over sqrt(head_dim):
+  // at most 2^-7 * 3 / sqrt(32) with 8 bits of mantissa, an eighth of that with 11.
+  double output;
+  // A norm, a rotation: a few ulp; with 16 bits one ulp of the stored element.
+  double key;
+};
+constexpr Tolerance kTolerances[] = {
+    {DType::kF32, 1e-5, 1e-6}, {DType::kF16, 5e-4, 0x1p-10}, {DType::kBF16, 4e-3, 0x1p-7}};
+
+// Besides, where a kernel rounds queries and weights to 8 bits of mantissa: 2^-9 / sqrt(3) each,
+// the first times a score of about 1 to 2. Together 2e-3 of a weight, random from token to token,
+// and so of the output of a head; six sigma, times 1.8 for an element whose gate is open while the
+// head's average is not. One token of 256 that is left out or seen too much is 6e-2.
+constexpr double kRoundedOperands = 2.2e-2;
 
 struct AttentionShape {
   int32_t n_kv_heads, group, head_dim;
   bool has_gate_and_norms = true;
 };
 constexpr AttentionShape kAttentionShapes[] = {{1, 1, 32},  {2, 4, 256},       {4, 6, 64},
-                                               {2, 2, 128}, {1, 3, 32, false}, {2, 4, 64, false}};
+                                               {2, 2, 128}, {1, 3, 32, false}, {2, 4, 64, false},
+                                               {1, 5, 96},  {1, 2, 48}};
 
 constexpr int32_t kSplitStride = kCacheBlockTokens * kPlan.n_splits;
 constexpr int32_t kTokensMax = 3 * kSplitStride;
 constexpr int32_t kKvLayer = 1;
 
-ModelConfig config_of(const AttentionShape& shape) {
+ModelConfig attention_config(const AttentionShape& shape) {
   ModelConfig config;
   config.hidden_size = config.intermediate_size = config.vocab_size = 8;
   config.rms_norm_eps = 1e-6f;
@@ -37,17 +52,44 @@ ModelConfig config_of(const AttentionShape& shape) {
   return config;
 }
 
-std::string describe(const AttentionShape& s, const KernelTable& table) {
+// A way to attend: a table and the type of its cache.
+struct Kernel {
+  const KernelTable* table;
+  DType type;
+
+  const AttentionKernel& of(const AttentionShape& shape) const {
+    return table->attention_for(type, shape.head_dim);
+  }
+};
+std::vector<Kernel> usable_kernels() {
+  std::vector<Kernel> kernels;
+  for (const KernelTable* table : usable_tables()) {
+    for (const DType type : {DType::kF32, DType::kF16, DType::kBF16})
+      kernels.push_back({table, type});
+  }
+  return kernels;
+}
+
+std::string describe(const AttentionShape& s, const Kernel& kernel) {
   return std::to_string(s.n_kv_heads) + " kv heads, group " + std::to_string(s.group) +
-         ", head dim " + std::to_string(s.head_dim) + ", " + std::string(table.name);
+         ", head dim " + std::to_string(s.head_dim) + ", " + std::string(kernel.table->name) + "/" +
+         std::string(kernel.of(s).name) + " on " + std::string(name(kernel.type));
 }
 
 // One implementation with its own sequences, whose first `n_cached` tokens are in the cache.
 struct Attention {
-  Attention(const AttentionShape& shape, const KernelTable* table, ThreadPool* pool,
-            int32_t n_cached)
-      : world(config_of(shape), 2, kTokensMax) {
-    ops = table == nullptr ? make_reference(world) : make_ops(world, *table, *pool);
+  Attention(const AttentionShape& shape, const Kernel& kernel, ThreadPool& pool, int32_t n_cached)
+      : Attention(shape, kernel.of(shape).format(shape.head_dim), n_cached,
+                  [&](World& w) { return make_ops(w, *kernel.table, pool); }) {}
+  // The definition.
+  Attention(const AttentionShape& shape, DType type, int32_t n_cached)
+      : Attention(shape, {type, token_major(shape.head_dim), token_major(shape.head_dim)}, n_cached,
+                  make_reference) {}
+
+  template <class MakeOps>
+  Attention(const AttentionShape& shape, const KvFormat& format, int32_t n_cached,
+            const MakeOps& make)
+      : world(attention_config(shape), 2, kTokensMax, format), ops(make(world)) {
     const auto head_dim = static_cast<size_t>(shape.head_dim);
     args = {.kv_layer = kKvLayer};
     if (shape.has_gate_and_norms) {
@@ -61,20 +103,36 @@ struct Attention {
 
   // Key and value of one token: seed says which.
   void set_token(int32_t sequence, int32_t position, int32_t seed) {
-    const KvLayout& kv = world.layout.kv;
-    float* block = world.states[static_cast<size_t>(sequence)]
-                       .blocks[static_cast<size_t>(position / kCacheBlockTokens)];
-    const int32_t t = position % kCacheBlockTokens;
-    for (int32_t head = 0; head < kv.n_kv_heads; ++head) {
-      const auto values = random_floats(2 * static_cast<size_t>(kv.head_dim),
+    const int32_t head_dim = world.layout.kv.head_dim;
+    for (int32_t head = 0; head < world.layout.kv.n_kv_heads; ++head) {
+      const auto values = random_floats(2 * static_cast<size_t>(head_dim),
                                         static_cast<uint64_t>(100 * seed + head));
-      for (int32_t d = 0; d < kv.head_dim; ++d) {
-        block[kv.key_offset(kKvLayer, head) + static_cast<size_t>(d * kCacheBlockTokens + t)] =
-            values[static_cast<size_t>(d)];
-        block[kv.value_offset(kKvLayer, head) + static_cast<size_t>(t * kv.head_dim + d)] =
-            values[static_cast<size_t>(kv.head_dim + d)];
+      const KvHead kv = cache(sequence, head);
+      for (int32_t d = 0; d < head_dim; ++d) {
+        kv.set_key(position, d, values[static_cast<size_t>(d)]);
+        kv.set_value(position, d, values[static_cast<size_t>(head_dim + d)]);
       }
     }
+  }
+
+  KvHead cache(int32_t sequence, int32_t head) const {
+    return {world.layout.kv, world.states[static_cast<size_t>(sequence)].blocks.data(), kKvLayer,
+            head};
+  }
+
+  // Every element of the first sequence's cache, in one order for all kernels.
+  std::vector<float> cached() const {
+    std::vector<float> elements;
+    for (int32_t head = 0; head < world.layout.kv.n_kv_heads; ++head) {
+      const KvHead kv = cache(0, head);
+      for (int32_t t = 0; t < kTokensMax; ++t) {
+        for (int32_t d = 0; d < world.layout.kv.head_dim; ++d) {
+          elements.push_back(kv.key(t, d));
+          elements.push_back(kv.value(t, d));
+        }
+      }
+    }
+    return elements;
   }
 
   // What the projection gives the token at `position` of a sequence.
@@ -128,16 +186,25 @@ TEST(Attention, AgreesWithTheDefinitionAroundEveryBorder) {
     for (const LengthCase& c : length_cases()) {
       if (shape.head_dim > 64 && c.n_rows > 9) continue;  // the definition takes its time
       const PassSegment segment{.position = c.position, .n_rows = c.n_rows, .n_certain = c.n_rows};
-      Attention definition(shape, nullptr, nullptr, c.position);
-      const std::span<float> wanted = definition.run({segment});
-      for (const KernelTable* table : usable_tables()) {
-        Attention attention(shape, table, &pool, c.position);
-        expect_close(attention.run({segment}), wanted, kAttentionTolerance,
-                     describe(shape, *table) + ", position " + std::to_string(c.position) +
-                         ", rows " + std::to_string(c.n_rows));
-        for (size_t block = 0; block < attention.world.blocks.size(); ++block) {
-          expect_close(attention.world.blocks[block].span(), definition.world.blocks[block].span(),
-                       kKeyTolerance, describe(shape, *table) + ", cache block");
+      for (const Tolerance& tolerance : kTolerances) {
+        Attention definition(shape, tolerance.type, c.position);
+        const std::span<float> wanted = definition.run({segment});
+        const std::vector<float> wanted_cache = definition.cached();
+        for (const KernelTable* table : usable_tables()) {
+          const Kernel kernel{table, tolerance.type};
+          Attention attention(shape, kernel, pool, c.position);
+          const std::string what = describe(shape, kernel) + ", position " +
+                                   std::to_string(c.position) + ", rows " +
+                                   std::to_string(c.n_rows);
+          const double rounded = kernel.of(shape).name == "amx" ? kRoundedOperands : 0;
+          const std::span<float> found = attention.run({segment});
+          // Head by head: one that looks at few tokens has larger outputs and larger errors.
+          const auto head_dim = static_cast<size_t>(shape.head_dim);
+          for (size_t at = 0; at < wanted.size(); at += head_dim) {
+            expect_close(found.subspan(at, head_dim), wanted.subspan(at, head_dim),
+                         tolerance.output + rounded, what + ", from " + std::to_string(at));
+          }
+          expect_close(attention.cached(), wanted_cache, tolerance.key, what + ", cache");
         }
       }
     }
@@ -146,11 +213,11 @@ TEST(Attention, AgreesWithTheDefinitionAroundEveryBorder) {
 
 TEST(Attention, GivesARowTheSameBitsInAnySegmentOnAnyNumberOfThreads) {
   for (const AttentionShape& shape : kAttentionShapes) {
-    for (const KernelTable* table : usable_tables()) {
+    for (const Kernel& kernel : usable_kernels()) {
       ThreadPool one(1);
       for (const int32_t begin : {0, 57, 128, 250}) {
         const int32_t n = std::min(33, rows_until_split_change(begin, kPlan.n_splits));
-        Attention alone(shape, table, &one, begin);
+        Attention alone(shape, kernel, one, begin);
         std::vector<std::vector<float>> wanted;
         for (int32_t i = 0; i < n; ++i) {
           const std::span<float> y =
@@ -160,7 +227,7 @@ TEST(Attention, GivesARowTheSameBitsInAnySegmentOnAnyNumberOfThreads) {
         for (const int n_threads : {1, 2, 3}) {
           ThreadPool pool(n_threads);
           for (const int32_t width : {2, 3, 7, n}) {
-            Attention together(shape, table, &pool, begin);
+            Attention together(shape, kernel, pool, begin);
             const PassSegment neighbour{
                 .state = StateId{1}, .position = begin, .n_rows = 5, .n_certain = 5};
             for (int32_t i = 0; i < n; i += width) {
@@ -171,7 +238,7 @@ TEST(Attention, GivesARowTheSameBitsInAnySegmentOnAnyNumberOfThreads) {
               for (int32_t r = 0; r < n_rows; ++r) {
                 ASSERT_TRUE(same_bits(y.subspan(static_cast<size_t>(5 + r) * mixed, mixed),
                                       wanted[static_cast<size_t>(i + r)]))
-                    << describe(shape, *table) << ": position " << begin + i + r << ", width "
+                    << describe(shape, kernel) << ": position " << begin + i + r << ", width "
                     << width << ", threads " << n_threads;
               }
             }
@@ -187,19 +254,19 @@ TEST(Attention, IgnoresLaterRowsOfItsOwnSegment) {
   ThreadPool pool(1);
   const AttentionShape shape = {2, 4, 64};
   const PassOf pass({{.position = 40, .n_rows = kRows, .n_certain = 1}});
-  for (const KernelTable* table : usable_tables()) {
-    Attention clean(shape, table, &pool, 40);
+  for (const Kernel& kernel : usable_kernels()) {
+    Attention clean(shape, kernel, pool, 40);
     for (int32_t i = 0; i < kRows; ++i) clean.set_row(i, 0, 40 + i);
     const std::span<float> wanted = clean.run_prepared(pass);
     for (int32_t spoiled_from = 1; spoiled_from < kRows; ++spoiled_from) {
-      Attention spoiled(shape, table, &pool, 40);
+      Attention spoiled(shape, kernel, pool, 40);
       for (int32_t i = 0; i < kRows; ++i) spoiled.set_row(i, 0, 40 + i);
       std::ranges::fill(rows_of(*spoiled.ops, Act::kProjected, spoiled_from, kRows - spoiled_from),
                         kNan);
       const std::span<float> found = spoiled.run_prepared(pass);
       const size_t n = static_cast<size_t>(spoiled_from) * clean.ops->stride(Act::kMixed);
       EXPECT_TRUE(same_bits(found.first(n), wanted.first(n)))
-          << table->name << ", from " << spoiled_from;
+          << describe(shape, kernel) << ", from " << spoiled_from;
     }
   }
 }
@@ -209,36 +276,33 @@ TEST(Attention, IgnoresPartialSumsOfEarlierPasses) {
   const AttentionShape shape = {2, 2, 32};
   const PassOf spoiling({{.state = StateId{1}, .position = 64, .n_rows = 64, .n_certain = 64}});
   const std::vector<PassSegment> segments = {{.position = 60, .n_rows = 8, .n_certain = 8}};
-  for (const KernelTable* table : usable_tables()) {
-    Attention fresh(shape, table, &pool, 64);
+  for (const Kernel& kernel : usable_kernels()) {
+    Attention fresh(shape, kernel, pool, 64);
     const std::span<float> wanted = fresh.run(segments);
-    Attention used(shape, table, &pool, 64);
+    Attention used(shape, kernel, pool, 64);
     std::ranges::fill(rows_of(*used.ops, Act::kProjected, 0, 64), kNan);
     used.run_prepared(spoiling);  // every split of every row now holds NaN
-    EXPECT_TRUE(same_bits(used.run(segments), wanted)) << table->name;
+    EXPECT_TRUE(same_bits(used.run(segments), wanted)) << describe(shape, kernel);
   }
 }
 
 TEST(Attention, AppendOnlyWritesTheCacheAndNothingElse) {
   ThreadPool pool(2);
   const AttentionShape shape = {2, 4, 32};
-  for (const KernelTable* table : usable_tables()) {
+  for (const Kernel& kernel : usable_kernels()) {
     const std::vector<PassSegment> segments = {{.position = 60, .n_rows = 9, .n_certain = 9}};
-    Attention whole(shape, table, &pool, 60);
-    Attention part(shape, table, &pool, 60);
+    Attention whole(shape, kernel, pool, 60);
+    Attention part(shape, kernel, pool, 60);
     part.args.append_only = true;
     whole.run(segments);
     for (const float y : part.run(segments)) EXPECT_TRUE(std::isnan(y));
-    for (size_t block = 0; block < whole.world.blocks.size(); ++block) {
-      EXPECT_TRUE(same_bits(part.world.blocks[block].span(), whole.world.blocks[block].span()))
-          << table->name;
-    }
+    EXPECT_TRUE(same_bits(part.cached(), whole.cached())) << describe(shape, kernel);
   }
 }
 
 TEST(ReferenceAttention, AveragesValuesWhereScoresAreEqual) {
   const AttentionShape shape = {1, 2, 32};
-  Attention attention(shape, nullptr, nullptr, 70);
+  Attention attention(shape, DType::kF32, 70);
   const std::span<float> projected = rows_of(*attention.ops, Act::kProjected, 0, 1);
   std::ranges::fill(projected, 0.0f);  // a query of zeros, and a gate whose sigmoid is one half
   attention.run_prepared(PassOf({{.position = 70, .n_rows = 1, .n_certain = 1}}));
@@ -256,15 +320,13 @@ TEST(ReferenceAttention, AveragesValuesWhereScoresAreEqual) {
 TEST(ReferenceAttention, RotatesPairsByPositionTimesFrequency) {
   const AttentionShape shape = {1, 1, 32};  // 8 rotary dims: pairs (0, 4), (1, 5), ...
   for (const int32_t position : {0, 3}) {
-    Attention attention(shape, nullptr, nullptr, position);
+    Attention attention(shape, DType::kF32, position);
     const std::span<float> projected = rows_of(*attention.ops, Act::kProjected, 0, 1);
     std::ranges::fill(projected, 1.0f);  // its norm is 1, so a key is the norm's weight, rotated
     attention.run_prepared(PassOf({{.position = position, .n_rows = 1, .n_certain = 1}}));
     const std::vector<float> weight = random_floats(32, 2);
     const auto key = [&](size_t d) {
-      const float* block =
-          attention.world.states[0].blocks[0] + attention.world.layout.kv.key_offset(kKvLayer, 0);
-      return static_cast<double>(block[d * kCacheBlockTokens + static_cast<size_t>(position)]);
+      return static_cast<double>(attention.cache(0, 0).key(position, static_cast<int32_t>(d)));
     };
     for (size_t i = 0; i < 4; ++i) {
       const double angle = position * std::pow(1e7, -static_cast<double>(i) / 4);

@@ -24,7 +24,7 @@ const ExpertsCase kCases[] = {
 };
 constexpr int32_t kWidth = 128;
 
-ModelConfig config_of(const ExpertsCase& c) {
+ModelConfig experts_config(const ExpertsCase& c) {
   ModelConfig config;
   config.hidden_size = kWidth;
   config.vocab_size = 8;
@@ -76,7 +76,7 @@ struct Experts {
 TEST(Experts, AgreeWithTheDefinition) {
   ThreadPool pool(2);
   for (const ExpertsCase& c : kCases) {
-    World world(config_of(c), 1, 0);
+    World world(experts_config(c), 1, 0);
     const auto reference = make_reference(world);
     Experts definition(c, *reference);
     for (const KernelTable* table : usable_tables()) {
@@ -93,7 +93,7 @@ TEST(Experts, AgreeWithTheDefinition) {
 
 TEST(Experts, GiveARowTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
   for (const ExpertsCase& c : kCases) {
-    World world(config_of(c), 1, 0);
+    World world(experts_config(c), 1, 0);
     for (const KernelTable* table : usable_tables()) {
       ThreadPool alone(1);
       const auto ops = make_ops(world, *table, alone);
@@ -123,7 +123,7 @@ TEST(Experts, GiveARowTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
 
 TEST(Experts, KeepARowThatIsNotFiniteToItself) {
   const ExpertsCase& c = kCases[2];
-  World world(config_of(c), 1, 0);
+  World world(experts_config(c), 1, 0);
   ThreadPool pool(2);
   for (const KernelTable* table : usable_tables()) {
     const auto ops = make_ops(world, *table, pool);

@@ -57,12 +57,12 @@ inline std::vector<const KernelTable*> usable_tables() {
 
 // Sequence states with room for n_tokens, all recurrent memory random, all cache rows NaN.
 struct World {
-  World(const ModelConfig& model, int32_t n_states, int32_t n_tokens)
-      : config(model), layout(config), states(static_cast<size_t>(n_states)) {
+  World(const ModelConfig& model, int32_t n_states, int32_t n_tokens, const KvFormat& format = {})
+      : config(model), layout(config, format), states(static_cast<size_t>(n_states)) {
     for (SequenceState& state : states) {
       for (int32_t begin = 0; begin < n_tokens; begin += kCacheBlockTokens) {
-        blocks.emplace_back(layout.kv.block_floats());
-        std::ranges::fill(blocks.back().span(), kNan);
+        blocks.emplace_back(layout.kv.block_bytes());
+        std::ranges::fill(blocks.back().span(), std::byte{0xFF});  // NaN in every type
         state.blocks.push_back(blocks.back().data());
       }
       const auto n_layers = static_cast<size_t>(layout.n_recurrent_layers);
@@ -79,7 +79,7 @@ struct World {
   ModelConfig config;
   StateLayout layout;
   std::vector<SequenceState> states;
-  std::deque<FloatBuffer> blocks;
+  std::deque<ByteBuffer> blocks;
 };
 
 inline std::unique_ptr<OpsStorage> make_ops(World& world, const KernelTable& table,

@@ -115,7 +115,7 @@ struct Projection {
   ProjectArgs args;
 };
 
-ModelConfig config_of(const ProjectCase& c) {
+ModelConfig project_config(const ProjectCase& c) {
   ModelConfig config;
   config.hidden_size = c.n_in;
   config.intermediate_size = 8;
@@ -127,7 +127,7 @@ ModelConfig config_of(const ProjectCase& c) {
 TEST(Project, AgreesWithTheDefinitionForEveryFormatWidthAndRowCount) {
   ThreadPool pool(2);
   for (const ProjectCase& c : kProjectCases) {
-    World world(config_of(c), 1, 0);
+    World world(project_config(c), 1, 0);
     const auto reference = make_reference(world);
     Projection definition(c, *reference);
     for (const KernelTable* table : usable_tables()) {
@@ -144,7 +144,7 @@ TEST(Project, AgreesWithTheDefinitionForEveryFormatWidthAndRowCount) {
 
 TEST(Project, GivesARowTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
   for (const ProjectCase& c : kProjectCases) {
-    World world(config_of(c), 1, 0);
+    World world(project_config(c), 1, 0);
     for (const KernelTable* table : usable_tables()) {
       ThreadPool alone(1);
       const auto ops = make_ops(world, *table, alone);
@@ -176,7 +176,7 @@ TEST(Project, GivesARowTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
 TEST(Project, AddsTheBiasOfEachOutput) {
   ThreadPool pool(2);
   ProjectCase c{"biased", WeightFormat::kBF16, 0, 64, {70, 5}, Epilogue::kNone, false, 9};
-  World world(config_of(c), 1, 0);
+  World world(project_config(c), 1, 0);
   const std::vector<float> bias = random_floats(75, 55);
   for (const KernelTable* table : usable_tables()) {
     const auto ops = make_ops(world, *table, pool);
@@ -202,7 +202,7 @@ TEST(Project, AddsTheBiasOfEachOutput) {
 TEST(Project, LeavesColumnsOutsideItsOutputsAlone) {
   ThreadPool pool(1);
   const ProjectCase c{"at_a_column", WeightFormat::kF32, 0, 64, {11, 5}, Epilogue::kNone, false, 9};
-  World world(config_of(c), 1, 0);
+  World world(project_config(c), 1, 0);
   for (const KernelTable* table : usable_tables()) {
     const auto ops = make_ops(world, *table, pool);
     Projection projection(c, *ops);
@@ -213,13 +213,13 @@ TEST(Project, LeavesColumnsOutsideItsOutputsAlone) {
 }
 
 TEST(Project, RefusesAWidthThatVectorsCannotDivide) {
-  World world(config_of(kProjectCases[0]), 1, 0);
+  World world(project_config(kProjectCases[0]), 1, 0);
   const auto ops = make_reference(world);
   EXPECT_THROW(ops->add_matrix({.format = WeightFormat::kF32, .n_out = 1, .n_in = 12}), Error);
 }
 
 TEST(ReferenceProject, MultipliesByHand) {
-  ModelConfig config = config_of({"", WeightFormat::kF32, 0, 8, {2}});
+  ModelConfig config = project_config({"", WeightFormat::kF32, 0, 8, {2}});
   World world(config, 1, 0);
   const auto ops = make_reference(world);
   const std::vector<float> weights = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, -1};
@@ -240,7 +240,7 @@ TEST(ReferenceProject, MultipliesByHand) {
 }
 
 TEST(Norm, AgreesWithTheDefinitionInPlaceAndBesideOtherColumns) {
-  ModelConfig config = config_of({"", WeightFormat::kF32, 0, 136, {1}});
+  ModelConfig config = project_config({"", WeightFormat::kF32, 0, 136, {1}});
   ThreadPool pool(3);
   for (const KernelTable* table : usable_tables()) {
     for (const NormArgs& args :
@@ -265,7 +265,7 @@ TEST(Norm, AgreesWithTheDefinitionInPlaceAndBesideOtherColumns) {
 }
 
 TEST(ReferenceNorm, ScalesToUnitMeanSquare) {
-  ModelConfig config = config_of({"", WeightFormat::kF32, 0, 8, {1}});
+  ModelConfig config = project_config({"", WeightFormat::kF32, 0, 8, {1}});
   World world(config, 1, 0);
   const auto ops = make_reference(world);
   std::fill_n(ops->act(Act::kResidual), 8, -3.0f);
@@ -281,7 +281,7 @@ TEST(Embed, CopiesDecodedRowsOfEveryFormatBitForBit) {
     const auto format = static_cast<WeightFormat>(i);
     const MatrixShape shape{format, group_size_of(format), 40, 192};
     const MatrixBytes table = make_matrix(shape, 5);
-    World world(config_of({"", format, shape.group_size, 192, {1}}), 1, 0);
+    World world(project_config({"", format, shape.group_size, 192, {1}}), 1, 0);
     const auto reference = make_reference(world);
     reference->embed(one_segment(40), reference->add_matrix(table.view), Act::kResidual);
     for (const KernelTable* kernels : usable_tables()) {
@@ -306,7 +306,7 @@ TEST(Embed, DecodesEveryFp8CodeAsItsDefinition) {
                          .data = codes.data(),
                          .scales = reinterpret_cast<const std::byte*>(scales.data())};
   ThreadPool pool(1);
-  World world(config_of({"", table.format, table.group_size, 256, {1}}), 1, 0);
+  World world(project_config({"", table.format, table.group_size, 256, {1}}), 1, 0);
   for (const KernelTable* kernels : usable_tables()) {
     const auto ops = make_ops(world, *kernels, pool);
     ops->embed(one_segment(1), ops->add_matrix(table), Act::kResidual);
@@ -320,7 +320,7 @@ TEST(Embed, DecodesEveryFp8CodeAsItsDefinition) {
 }
 
 TEST(SelectRows, GathersInTheGivenOrder) {
-  World world(config_of(kProjectCases[0]), 1, 0);
+  World world(project_config(kProjectCases[0]), 1, 0);
   const auto ops = make_reference(world);
   fill_random(rows_of(*ops, Act::kNormed, 0, 5), 1);
   const std::vector<int32_t> rows = {4, 0, 4};

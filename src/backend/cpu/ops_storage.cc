@@ -15,7 +15,9 @@ void want_multiple(const std::string& what, int32_t found, int32_t of) {
                                                 ", expected a multiple of " + std::to_string(of));
 }
 
-void check_config(const ModelConfig& config) {
+}  // namespace
+
+void check_widths(const ModelConfig& config) {
   want_multiple("hidden_size", config.hidden_size, 8);
   want_multiple("intermediate_size", config.intermediate_size, 8);
   want_multiple("head_dim", config.attention.head_dim, 16);
@@ -25,12 +27,10 @@ void check_config(const ModelConfig& config) {
   want_multiple("linear_value_head_dim", config.delta_net.value_dim, kStripColumns);
 }
 
-}  // namespace
-
 OpsStorage::OpsStorage(const ModelConfig& config, const StateLayout& layout,
                        std::span<SequenceState> states, const OpsPlan& plan)
     : config_(config), layout_(layout), plan_(plan), states_(states) {
-  check_config(config);
+  check_widths(config);
   for (int i = 0; i < kActCount; ++i) {
     const Act act = static_cast<Act>(i);
     const bool is_of_logit_rows = act == Act::kSelected || act == Act::kLogits;

@@ -21,6 +21,9 @@ struct OpsPlan {
   int32_t n_splits = 0;  // W of backend/split_rule.h
 };
 
+// Throws Error{kUnsupportedModel} for widths that the vector kernels cannot divide.
+void check_widths(const ModelConfig& config);
+
 class OpsStorage : public Ops {
  public:
   // `states` is indexed by StateId and outlives this object.

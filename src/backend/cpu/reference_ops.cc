@@ -135,18 +135,15 @@ std::vector<double> ReferenceOps::prepared_head(std::span<const float> x, Vector
 void ReferenceOps::append(const AttentionArgs& args, const SequenceState& state, int32_t row,
                           int32_t position) const {
   const AttentionConfig& a = config().attention;
-  const KvLayout& kv = layout().kv;
-  const auto head_dim = static_cast<size_t>(a.head_dim);
-  float* block = state.blocks[static_cast<size_t>(position / kCacheBlockTokens)];
-  const auto token = static_cast<size_t>(position % kCacheBlockTokens);
   for (int32_t head = 0; head < a.n_kv_heads; ++head) {
+    const KvHead kv{layout().kv, state.blocks.data(), args.kv_layer, head};
     const float* k = this->row(Act::kProjected, row) + a.queries_width() + head * a.head_dim;
-    const std::vector<double> key = prepared_head({k, head_dim}, args.k_norm, position);
-    float* keys = block + kv.key_offset(args.kv_layer, head);
-    float* values = block + kv.value_offset(args.kv_layer, head);
-    for (size_t d = 0; d < head_dim; ++d) {
-      keys[d * kCacheBlockTokens + token] = static_cast<float>(key[d]);
-      values[token * head_dim + d] = (k + a.kv_width())[d];
+    const float* v = k + a.kv_width();
+    const std::vector<double> key =
+        prepared_head({k, static_cast<size_t>(a.head_dim)}, args.k_norm, position);
+    for (int32_t d = 0; d < a.head_dim; ++d) {
+      kv.set_key(position, d, static_cast<float>(key[static_cast<size_t>(d)]));
+      kv.set_value(position, d, v[d]);
     }
   }
 }
@@ -154,20 +151,18 @@ void ReferenceOps::append(const AttentionArgs& args, const SequenceState& state,
 void ReferenceOps::attend(const AttentionArgs& args, const SequenceState& state, int32_t row,
                           int32_t position) const {
   const AttentionConfig& a = config().attention;
-  const KvLayout& kv = layout().kv;
   const auto head_dim = static_cast<size_t>(a.head_dim);
   const auto n_tokens = static_cast<size_t>(position) + 1;
   for (int32_t head = 0; head < a.n_heads; ++head) {
-    const int32_t kv_head = head / (a.n_heads / a.n_kv_heads);
+    const KvHead kv{layout().kv, state.blocks.data(), args.kv_layer,
+                    head / (a.n_heads / a.n_kv_heads)};
     const float* q = this->row(Act::kProjected, row) + head * a.query_stride();
     const std::vector<double> query = prepared_head({q, head_dim}, args.q_norm, position);
     std::vector<double> scores(n_tokens);
     for (size_t t = 0; t < n_tokens; ++t) {
-      const float* keys =
-          state.blocks[t / kCacheBlockTokens] + kv.key_offset(args.kv_layer, kv_head);
       for (size_t d = 0; d < head_dim; ++d) {
-        scores[t] +=
-            query[d] * static_cast<double>(keys[d * kCacheBlockTokens + t % kCacheBlockTokens]);
+        const float key = kv.key(static_cast<int32_t>(t), static_cast<int32_t>(d));
+        scores[t] += query[d] * static_cast<double>(key);
       }
       scores[t] /= std::sqrt(static_cast<double>(a.head_dim));
     }
@@ -175,12 +170,11 @@ void ReferenceOps::attend(const AttentionArgs& args, const SequenceState& state,
     std::vector<double> sums(head_dim);
     double weight = 0;
     for (size_t t = 0; t < n_tokens; ++t) {
-      const float* values =
-          state.blocks[t / kCacheBlockTokens] + kv.value_offset(args.kv_layer, kv_head);
       const double p = std::exp(scores[t] - highest);
       weight += p;
       for (size_t d = 0; d < head_dim; ++d) {
-        sums[d] += p * static_cast<double>(values[t % kCacheBlockTokens * head_dim + d]);
+        const float value = kv.value(static_cast<int32_t>(t), static_cast<int32_t>(d));
+        sums[d] += p * static_cast<double>(value);
       }
     }
     const float* gate = q + a.head_dim;

@@ -4,10 +4,11 @@
 
 namespace slip::cpu {
 
-StateLayout::StateLayout(const ModelConfig& config)
+StateLayout::StateLayout(const ModelConfig& config, const KvFormat& format)
     : kv{.n_layers = config.n_kv_layers(),
          .n_kv_heads = config.attention.n_kv_heads,
-         .head_dim = config.attention.head_dim},
+         .head_dim = config.attention.head_dim,
+         .format = format},
       n_trunk_kv_layers(config.n_layers(MixerKind::kAttention)),
       n_recurrent_layers(config.n_layers(MixerKind::kDeltaNet)),
       hidden_size(config.hidden_size),

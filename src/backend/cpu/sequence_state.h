@@ -2,6 +2,7 @@
 // runner moves its counters.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct StateLayout {
   int32_t hidden_size = 0;
   DeltaNetConfig delta_net;
 
-  explicit StateLayout(const ModelConfig& config);
+  StateLayout(const ModelConfig& config, const KvFormat& format);
 
   // Floats of one layer. The recurrent state is [n_value_heads, value_dim / 32, key_dim, 32]: a
   // strip of 32 value columns is independent of the others and, with 128 keys, fits the first-level
@@ -52,8 +53,8 @@ struct SequenceState {
   StateOptions options;
   std::vector<TokenId>
       ids;  // tokens of rows run, [>= n_committed]; drafts of the last forward included
-  std::vector<float*> blocks;     // cache block i holds positions [64 i, 64 i + 64)
-  std::vector<int32_t> granules;  // of the pool, in order
+  std::vector<std::byte*> blocks;  // cache block i holds positions [64 i, 64 i + 64)
+  std::vector<int32_t> granules;   // of the pool, in order
 
   int32_t n_committed = 0;  // tokens that count
   int32_t n_folded =

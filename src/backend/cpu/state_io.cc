@@ -12,13 +12,14 @@ namespace slip::cpu {
 namespace {
 
 constexpr uint64_t kMagic =
-    0x3153504c49534350;  // "PCSILPS1" in memory order: CPU layout, version 1
+    0x3253504c49534350;  // "PCSILPS2" in memory order: CPU layout, version 2
 constexpr size_t kSampledBytes =
     4096;  // of each tensor: enough to tell fine-tunes apart, cheap at any size
 
 // Writes or reads the parts of a body in order: the format is stated once, in visit_body().
 class Writer {
  public:
+  static constexpr bool kFills = false;
   explicit Writer(std::vector<std::byte>& bytes) : bytes_(bytes) {}
   template <class T>
   void visit(T* values, size_t n) {
@@ -32,6 +33,7 @@ class Writer {
 
 class Reader {
  public:
+  static constexpr bool kFills = true;  // what it visits
   explicit Reader(const std::byte* bytes) : bytes_(bytes) {}
   template <class T>
   void visit(T* values, size_t n) {
@@ -44,17 +46,35 @@ class Reader {
   const std::byte* bytes_;
 };
 
-template <class Visitor>
+// Token by token, in whatever order the plane has them.
+template <class Element, class Visitor>
+void visit_plane(Visitor& visitor, std::byte* bytes, const KvPlane& plane, int32_t n_tokens,
+                 std::span<Element> row) {
+  auto* elements = reinterpret_cast<Element*>(bytes);
+  const auto head_dim = static_cast<int32_t>(row.size());
+  for (int32_t t = 0; t < n_tokens; ++t) {
+    if constexpr (Visitor::kFills) {
+      visitor.visit(row.data(), row.size());
+      plane.for_dims(t, head_dim,
+                     [&](int32_t d, size_t at) { elements[at] = row[static_cast<size_t>(d)]; });
+    } else {
+      plane.for_dims(t, head_dim,
+                     [&](int32_t d, size_t at) { row[static_cast<size_t>(d)] = elements[at]; });
+      visitor.visit(row.data(), row.size());
+    }
+  }
+}
+
+template <class Element, class Visitor>
 void visit_cache(Visitor& visitor, SequenceState& state, const KvLayout& kv, int32_t layer,
                  int32_t n_tokens) {
-  const auto dim = static_cast<size_t>(kv.head_dim);
+  std::vector<Element> row(static_cast<size_t>(kv.head_dim));
   for (int32_t head = 0; head < kv.n_kv_heads; ++head) {
     for (int32_t begin = 0; begin < n_tokens; begin += kCacheBlockTokens) {
-      const auto n = static_cast<size_t>(std::min(kCacheBlockTokens, n_tokens - begin));
-      float* block = state.blocks[static_cast<size_t>(begin / kCacheBlockTokens)];
-      float* keys = block + kv.key_offset(layer, head);  // transposed: [head_dim, 64]
-      for (size_t d = 0; d < dim; ++d) visitor.visit(keys + d * kCacheBlockTokens, n);
-      visitor.visit(block + kv.value_offset(layer, head), n * dim);
+      const int32_t n = std::min(kCacheBlockTokens, n_tokens - begin);
+      std::byte* block = state.blocks[static_cast<size_t>(begin / kCacheBlockTokens)];
+      visit_plane<Element>(visitor, block + kv.key_offset(layer, head), kv.format.keys, n, row);
+      visit_plane<Element>(visitor, block + kv.value_offset(layer, head), kv.format.values, n, row);
     }
   }
 }
@@ -65,8 +85,13 @@ void visit_body(Visitor& visitor, SequenceState& state, const StateLayout& layou
   const auto n_tokens = static_cast<size_t>(header.n_committed);
   visitor.visit(state.ids.data(), n_tokens);
   for (int32_t layer = 0; layer < layout.kv.n_layers; ++layer) {
-    visit_cache(visitor, state, layout.kv, layer,
-                layout.cached_tokens(layer, header.n_committed, header.keeps_draft_history != 0));
+    const int32_t n =
+        layout.cached_tokens(layer, header.n_committed, header.keeps_draft_history != 0);
+    if (element_bytes(layout.kv.format.type) == sizeof(float)) {
+      visit_cache<float>(visitor, state, layout.kv, layer, n);
+    } else {
+      visit_cache<uint16_t>(visitor, state, layout.kv, layer, n);
+    }
   }
   visitor.visit(state.recurrent.data(), state.recurrent.size());
   visitor.visit(state.conv.data(), state.conv.size());
@@ -80,15 +105,27 @@ void visit_body(Visitor& visitor, SequenceState& state, const StateLayout& layou
 size_t body_bytes(const StateLayout& layout, const StateHeader& header) {
   size_t n_floats = static_cast<size_t>(layout.n_recurrent_layers) *
                     (layout.recurrent_floats() + layout.conv_floats());
+  size_t n_cached = 0;
   for (int32_t layer = 0; layer < layout.kv.n_layers; ++layer) {
     const int32_t n =
         layout.cached_tokens(layer, header.n_committed, header.keeps_draft_history != 0);
-    n_floats += 2 * static_cast<size_t>(n) * static_cast<size_t>(layout.kv.n_kv_heads) *
+    n_cached += 2 * static_cast<size_t>(n) * static_cast<size_t>(layout.kv.n_kv_heads) *
                 static_cast<size_t>(layout.kv.head_dim);
   }
   if (header.keeps_draft_history != 0 && header.n_committed > 0)
     n_floats += static_cast<size_t>(layout.hidden_size);
-  return n_floats * sizeof(float) + static_cast<size_t>(header.n_committed) * sizeof(TokenId);
+  return n_floats * sizeof(float) + n_cached * element_bytes(layout.kv.format.type) +
+         static_cast<size_t>(header.n_committed) * sizeof(TokenId);
+}
+
+int32_t cache_type_of(const StateLayout& layout) {
+  return static_cast<int32_t>(layout.kv.format.type);
+}
+
+std::string type_name(int32_t cache_type) {
+  const auto type = static_cast<DType>(cache_type);
+  const bool is_known = cache_type >= 0 && cache_type < UINT8_MAX && is_plain_float(type);
+  return is_known ? std::string(name(type)) : "type " + std::to_string(cache_type);
 }
 
 [[noreturn]] void refuse(const std::string& what) { refuse_file("stored state", what); }
@@ -121,7 +158,8 @@ std::vector<std::byte> write_state(SequenceState& state, const StateLayout& layo
                      .fingerprint = fingerprint,
                      .token_hash = hash_tokens(ids),
                      .n_committed = state.n_committed,
-                     .keeps_draft_history = state.options.keeps_draft_history ? 1 : 0};
+                     .keeps_draft_history = state.options.keeps_draft_history ? 1 : 0,
+                     .cache_type = cache_type_of(layout)};
   std::vector<std::byte> bytes(sizeof(header));
   bytes.reserve(sizeof(header) + body_bytes(layout, header));
   Writer writer(bytes);
@@ -144,11 +182,15 @@ StateHeader read_state_header(std::span<const std::byte> bytes, const StateLayou
   const bool is_plausible = header.n_committed >= 0 &&
                             header.n_committed <= info.context_tokens_max &&
                             (header.keeps_draft_history == 0 || header.keeps_draft_history == 1) &&
-                            header.n_form_borders == 0 && header.reserved == 0;
+                            header.n_form_borders == 0;
   if (!is_plausible) {
     refuse(std::to_string(header.n_committed) + " tokens with " +
            std::to_string(header.n_form_borders) + " form borders, expected at most " +
            std::to_string(info.context_tokens_max) + " tokens and no border");
+  }
+  if (header.cache_type != cache_type_of(layout)) {
+    refuse("keys and values in " + type_name(header.cache_type) + ", expected " +
+           type_name(cache_type_of(layout)));
   }
   require_equal("length in bytes", bytes.size(), sizeof(header) + body_bytes(layout, header));
   const std::span<const std::byte> body = bytes.subspan(sizeof(header));

@@ -1,7 +1,7 @@
 // A sequence state as bytes: what it covers, proof of that, and its content in one canonical form.
 //
-//   StateHeader | token ids | per KV layer and head: keys [n, head_dim], values [n, head_dim] |
-//   recurrent | conv | hidden row
+//   StateHeader | token ids | per KV layer, head and block: keys [n, head_dim], values
+//   [n, head_dim] | recurrent | conv | hidden row
 //
 // The recurrent state is folded and the draft head's cache holds what the state's own tokens
 // decide, so equal states give equal bytes whatever was drafted on the way.
@@ -24,7 +24,7 @@ struct StateHeader {
   int32_t n_committed = 0;
   int32_t keeps_draft_history = 0;
   int32_t n_form_borders = 0;  // 0: step form throughout, the only form that the CPU runs so far
-  int32_t reserved = 0;
+  int32_t cache_type = 0;      // DType of keys and values
 };
 
 // Identifies a model: its sizes, and names, types, shapes and first bytes of its tensors.

@@ -105,7 +105,7 @@ std::optional<StateId> StateTable::fork(StateId id) {
       append_granule(child, parent.granules[i]);
     } else {
       append_granule(child, *pool_.take());
-      std::copy_n(pool_.block(parent.granules[i], 0), pool_.granule_floats(),
+      std::copy_n(pool_.block(parent.granules[i], 0), pool_.granule_bytes(),
                   pool_.block(child.granules[i], 0));
     }
   }

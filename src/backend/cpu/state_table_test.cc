@@ -18,7 +18,7 @@ ModelConfig small_config() {
 class StateTableTest : public testing::Test {
  protected:
   static constexpr int32_t kContext = 20000;
-  StateTable table_{StateLayout(small_config()), /*states_max=*/3, kContext,
+  StateTable table_{StateLayout(small_config(), {.type = DType::kF32}), /*states_max=*/3, kContext,
                     /*cache_tokens_max=*/kContext};
 
   // As if `n` tokens had been run and folded.
@@ -89,13 +89,13 @@ TEST_F(StateTableTest, AClosedParentLeavesTheChildItsGranules) {
   const int32_t granule_tokens = table_.pool().granule_tokens();
   ASSERT_TRUE(table_.reserve(parent, granule_tokens));
   cover(parent, granule_tokens);
-  table_[parent].blocks[0][0] = 42.0f;
+  table_[parent].blocks[0][0] = std::byte{42};
   const StateId child = *table_.fork(parent);
   table_.close(parent);
   const StateId other = *table_.open({});
   ASSERT_TRUE(table_.reserve(other, granule_tokens));
-  table_[other].blocks[0][0] = 0.0f;
-  EXPECT_EQ(table_[child].blocks[0][0], 42.0f);
+  table_[other].blocks[0][0] = std::byte{0};
+  EXPECT_EQ(table_[child].blocks[0][0], std::byte{42});
 }
 
 }  // namespace

@@ -152,15 +152,24 @@ TEST_P(RunnerContract, ReserveGivesThePlanAndNoMore) {
   EXPECT_EQ(count_full_contexts(*runner), n_contexts) << "after closing all";
 }
 
+// Takes all the room that is left, in states that live as long as the result.
+inline std::vector<Driver> take_all_room(Runner& runner) {
+  std::vector<Driver> drivers;
+  for (int32_t n = kLongContext; n >= kLongContext;) {
+    drivers.emplace_back(runner);
+    for (n = 0; n < kLongContext && runner.reserve(drivers.back().state(), n + 64);) n += 64;
+  }
+  return drivers;
+}
+
 TEST_P(RunnerContract, RefusedReserveLeavesTheStateAsItWas) {
-  const auto runner = make(two_context_plan(6));
+  const auto runner = make(two_context_plan(8));
   const Start start = make_start(*runner, {}, 8);
   Driver refused = begin(*runner, {}, start);
   Driver small = begin(*runner, {}, start);
   Driver large(*runner);
   ASSERT_TRUE(runner->reserve(large.state(), kLongContext));
-  Driver filler(*runner);  // takes what the plan has beyond that, block by block
-  for (int32_t n = 64; n <= kLongContext && runner->reserve(filler.state(), n);) n += 64;
+  const std::vector<Driver> fillers = take_all_room(*runner);
   small.close();  // a little is free again, which the refusal must not take
   EXPECT_FALSE(runner->reserve(refused.state(), kLongContext));
   Driver reader(*runner);
@@ -172,16 +181,6 @@ TEST_P(RunnerContract, RefusedReserveLeavesTheStateAsItWas) {
   EXPECT_TRUE(same_bytes(after.saved.back(), start.plain.saved.back()));
   large.close();
   EXPECT_TRUE(runner->reserve(refused.state(), kLongContext));
-}
-
-// Takes all the room that is left, in states that live as long as the result.
-inline std::vector<Driver> take_all_room(Runner& runner) {
-  std::vector<Driver> drivers;
-  for (int32_t n = kLongContext; n >= kLongContext;) {
-    drivers.emplace_back(runner);
-    for (n = 0; n < kLongContext && runner.reserve(drivers.back().state(), n + 64);) n += 64;
-  }
-  return drivers;
 }
 
 TEST_P(RunnerContract, ForkAndLoadWithoutRoomTakeNothing) {

@@ -5,7 +5,7 @@
 namespace slip::cpu {
 
 extern const KernelTable kAvx2Kernels;
-constinit const KernelTable kAvx2Kernels =
-    make_table("avx2", [](const CpuFeatures& f) { return f.avx2; });
+constinit const KernelTable kAvx2Kernels = make_table(
+    "avx2", [](const CpuFeatures& f) { return f.avx2; }, kAttentionKernels, exercise_fma);
 
 }  // namespace slip::cpu

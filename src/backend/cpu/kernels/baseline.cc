@@ -4,7 +4,7 @@
 namespace slip::cpu {
 
 extern const KernelTable kBaselineKernels;
-constinit const KernelTable kBaselineKernels =
-    make_table("baseline", [](const CpuFeatures&) { return true; });
+constinit const KernelTable kBaselineKernels = make_table(
+    "baseline", [](const CpuFeatures&) { return true; }, kAttentionKernels, exercise_fma);
 
 }  // namespace slip::cpu

@@ -11,7 +11,33 @@
 namespace slip::cpu {
 namespace {
 
-constexpr KernelTable make_table(std::string_view name, bool (*supports)(const CpuFeatures&)) {
+constexpr AttentionKernel kAttentionKernels[] = {attention_kernel<BF16Elements>("fma"),
+                                                 attention_kernel<F16Elements>("fma"),
+                                                 attention_kernel<F32Elements>("fma")};
+
+// Enough independent sums to hide the latency of FMA on two units, in registers all the time.
+inline double exercise_fma() {
+  constexpr int kSums = 12;
+  constexpr int32_t kRounds = 100000;
+  volatile float half = 0.5f;  // what the compiler cannot know
+  const Wide factor = splat<Wide>(half);
+  Wide sums[kSums];
+#pragma GCC unroll 12
+  for (int i = 0; i < kSums; ++i) sums[i] = splat<Wide>(half);
+  for (int32_t round = 0; round < kRounds; ++round) {
+    asm volatile("");  // keeps the loop
+#pragma GCC unroll 12
+    for (int i = 0; i < kSums; ++i) sums[i] = fma(sums[i], factor, factor);
+  }
+  Wide total{};
+#pragma GCC unroll 12
+  for (int i = 0; i < kSums; ++i) total += sums[i];
+  half = total[0];
+  return 2.0 * kRounds * kSums * kWideLanes;
+}
+
+constexpr KernelTable make_table(std::string_view name, bool (*supports)(const CpuFeatures&),
+                                 std::span<const AttentionKernel> attention, double (*exercise)()) {
   return {
       .name = name,
       .supports = supports,
@@ -21,12 +47,13 @@ constexpr KernelTable make_table(std::string_view name, bool (*supports)(const C
       .add = add,
       .add_scaled = add_scaled,
       .prepare_head = prepare_head,
-      .attend = attend,
+      .attention = attention,
       .merge = merge,
       .convolve = convolve,
       .l2_normalize = l2_normalize,
       .delta = delta,
       .gated_norm = gated_norm,
+      .exercise = exercise,
   };
 }
 

@@ -1,4 +1,5 @@
-// Eight floats as one value, on GCC vector extensions. Everything here and in the *_inl.h files has
+// Vectors as values, on GCC vector extensions: eight floats everywhere, and Wide, as many as the
+// instruction set has. Everything here and in the *_inl.h files has
 // internal linkage: each instruction set compiles its own copy, and the linker must never merge two
 // of them.
 #pragma once
@@ -19,6 +20,14 @@ namespace {
 using F8 = float __attribute__((vector_size(32)));
 using I8 = int32_t __attribute__((vector_size(32)));
 
+#if defined(__AVX512F__)
+constexpr int32_t kWideLanes = 16;
+#else
+constexpr int32_t kWideLanes = 8;
+#endif
+using Wide = float __attribute__((vector_size(4 * kWideLanes)));
+using WideInts = int32_t __attribute__((vector_size(4 * kWideLanes)));
+
 template <class Vector>
 inline Vector load_as(const void* from) {
   Vector value;
@@ -26,9 +35,18 @@ inline Vector load_as(const void* from) {
   return value;
 }
 
-inline F8 load(const float* from) { return load_as<F8>(from); }
-inline void store(float* to, F8 value) { __builtin_memcpy(to, &value, sizeof value); }
-inline F8 splat(float x) { return F8{x, x, x, x, x, x, x, x}; }
+template <class V = F8>
+inline V load(const float* from) {
+  return load_as<V>(from);
+}
+template <class V>
+inline void store(float* to, V value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+template <class V = F8>
+inline V splat(float x) {
+  return x - V{};  // x + 0 would lose the sign of zero
+}
 
 // a * b + c. One rounding where the instruction set has it, two elsewhere: a table is equal to
 // itself, not to its siblings.
@@ -39,6 +57,10 @@ inline F8 fma(F8 a, F8 b, F8 c) {
   return a * b + c;
 #endif
 }
+
+#if defined(__AVX512F__)
+inline Wide fma(Wide a, Wide b, Wide c) { return _mm512_fmadd_ps(a, b, c); }
+#endif
 
 // Eight unsigned bytes as integers. The compiler's own conversion takes bytes through general
 // registers.
@@ -127,7 +149,10 @@ inline F8 splat_bf16(const void* from) {
 }
 
 // NaN in `a` gives b.
-inline F8 maximum(F8 a, F8 b) { return a > b ? a : b; }
+template <class V>
+inline V maximum(V a, V b) {
+  return a > b ? a : b;
+}
 
 // [a0+a1, a2+a3, b0+b1, b2+b3 | a4+a5, a6+a7, b4+b5, b6+b7]
 inline F8 add_pairs(F8 a, F8 b) {
@@ -147,10 +172,16 @@ inline F4 sum_each(F8 a, F8 b, F8 c, F8 d) {
 }
 
 inline float sum(F8 a) { return sum_each(a, a, a, a)[0]; }
+#if defined(__AVX512F__)
+inline float sum(Wide a) {
+  return sum(load_as<F8>(&a) + load_as<F8>(reinterpret_cast<float*>(&a) + 8));
+}
+#endif
 
-inline float largest(F8 a) {
+template <class V>
+inline float largest(V a) {
   float best = a[0];
-  for (int i = 1; i < 8; ++i) best = a[i] > best ? a[i] : best;
+  for (size_t i = 1; i < sizeof(V) / sizeof(float); ++i) best = a[i] > best ? a[i] : best;
   return best;
 }
 

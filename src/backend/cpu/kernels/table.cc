@@ -1,13 +1,17 @@
 #include "backend/cpu/kernels/table.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
+#include "base/check.h"
 #include "base/error.h"
 
 namespace slip::cpu {
 
 #if defined(__x86_64__)
+extern const KernelTable kAmxKernels;
+extern const KernelTable kAvx512Kernels;
 extern const KernelTable kAvx2Kernels;
 #endif
 extern const KernelTable kBaselineKernels;
@@ -15,11 +19,20 @@ extern const KernelTable kBaselineKernels;
 std::span<const KernelTable* const> kernel_tables() {
   static constexpr std::array kTables = {
 #if defined(__x86_64__)
+    &kAmxKernels,
+    &kAvx512Kernels,
     &kAvx2Kernels,
 #endif
     &kBaselineKernels,
   };
   return kTables;
+}
+
+const AttentionKernel& KernelTable::attention_for(DType type, int32_t head_dim) const {
+  const auto found = std::ranges::find_if(
+      attention, [&](const AttentionKernel& kernel) { return kernel.can(type, head_dim); });
+  SLIP_CHECK(found != attention.end());
+  return *found;
 }
 
 const KernelTable& choose(const CpuFeatures& features, std::string_view forced_name) {

@@ -1,6 +1,5 @@
-// The CPU kernels as one table of functions per instruction set, chosen once at load. The kernel
-// sources are portable (GCC vectors of eight floats, *_inl.h) and compiled once for each row of the
-// table.
+// The CPU kernels as one table of functions per instruction set, chosen once at load. Most kernel
+// sources are portable (GCC vectors, *_inl.h) and compiled once for each row of the table.
 //
 // Every kernel computes an output element in an order that does not depend on the other rows of the
 // call.
@@ -11,13 +10,13 @@
 #include <span>
 #include <string_view>
 
+#include "backend/cpu/kernels/kv_plane.h"
 #include "base/cpu_features.h"
 #include "tensor/quant.h"
 
 namespace slip::cpu {
 
 inline constexpr int32_t kLanes = 8;             // floats in a vector, whatever the instruction set
-inline constexpr int32_t kTokensPerBlock = 64;   // of the KV cache
 inline constexpr int32_t kColumnsPerStrip = 32;  // of a recurrent state
 
 // y[r, o - out_begin] = sum over i of W[o, i] x[r, i] for o in [out_begin, out_end).
@@ -57,23 +56,55 @@ struct HeadParams {
   float scale;
 };
 
-// The part of causal attention that lies in tokens [token_begin, token_end): unnormalised sums with
-// their maximum. Rows whose position is below token_begin are left alone. No byte of the cache
-// above a row's position influences it.
+// Tokens [begin, end) of one KV head's cache; both multiples of 64.
+struct CacheRange {
+  const std::byte* const* blocks = nullptr;  // of the sequence
+  size_t key_offset = 0;                     // in a block, bytes: a plane in the kernel's format
+  size_t value_offset = 0;                   // as key_offset
+  int32_t begin = 0, end = 0;
+};
+
+// The part of causal attention that lies in one range of the cache: unnormalised sums with their
+// maximum. Rows whose position is below the range are left alone. No byte of the cache above a
+// row's position influences it.
 struct AttentionParams {
-  const float* q;              // [n_rows * group, head_dim], scaled
-  const float* const* blocks;  // cache blocks of the sequence
-  size_t key_offset;           // in a block: [head_dim, 64]
-  size_t value_offset;         // in a block: [64, head_dim]
-  int32_t head_dim;            // multiple of 16
-  int32_t group;               // query heads of this KV head
-  int32_t position;            // of row 0
-  int32_t n_rows;
-  int32_t token_begin, token_end;  // token_begin a multiple of 64
-  float* sums;                     // [n_rows * group, head_dim] of exp(score - maximum) * v
-  float* maxima;                   // [n_rows * group]
-  float* weights;                  // [n_rows * group] sums of exp(score - maximum)
-  float* scores;                   // scratch [n_rows * group, 64]
+  const float* q;  // [n_rows * group, head_dim], scaled
+  CacheRange cache;
+  CacheRange next;   // what this thread will probably read after this: a hint; may be empty
+  int32_t head_dim;  // one that the kernel can
+  int32_t group;     // query heads of this KV head
+  int32_t position;  // of row 0
+  int32_t n_rows;    // at most 32
+  float* sums;       // [n_rows * group, head_dim] of exp(score - maximum) * v
+  float* maxima;     // [n_rows * group]
+  float* weights;    // [n_rows * group] sums of exp(score - maximum)
+  float* scratch;    // [scratch_floats(n_rows * group, head_dim)], on a cache line
+};
+
+// One token's key or value on its way into the cache.
+struct AppendParams {
+  const float* x;    // [head_dim]
+  std::byte* plane;  // of the token's block
+  int32_t token;     // [0, 64)
+  int32_t head_dim;
+  const KvPlane* layout;
+};
+
+// One way to attend: the cache that it reads, and what it can.
+struct AttentionKernel {
+  std::string_view name;
+  DType type;             // elements of the cache
+  int32_t head_dim_step;  // head dims are multiples of this
+  KvPlane (*keys)(int32_t head_dim);
+  KvPlane (*values)(int32_t head_dim);
+  void (*append)(const AppendParams&);
+  size_t (*scratch_floats)(int32_t n_packed_rows, int32_t head_dim);
+  void (*attend)(const AttentionParams&);
+
+  bool can(DType wanted, int32_t head_dim) const {
+    return type == wanted && head_dim % head_dim_step == 0;
+  }
+  KvFormat format(int32_t head_dim) const { return {type, keys(head_dim), values(head_dim)}; }
 };
 
 // One query head of one row: its splits in ascending order become the answer, times sigmoid(gate)
@@ -136,13 +167,19 @@ struct KernelTable {
   // out += scale * x; n is a multiple of 8
   void (*add_scaled)(const float* x, float scale, float* out, int32_t n);
   void (*prepare_head)(const HeadParams&);
-  void (*attend)(const AttentionParams&);
+  std::span<const AttentionKernel> attention;  // best first
   void (*merge)(const MergeParams&);
   void (*convolve)(const ConvParams&);
   void (*l2_normalize)(float* x, int32_t dim, float scale);  // x *= scale / sqrt(sum(x^2) + 1e-6)
   void (*delta)(const DeltaParams&);
   // x = rms_norm(x) * weight * silu(z), over norm.dim values
   void (*gated_norm)(const RmsNormParams& norm, const float* z);
+  // Keeps the fastest unit for products busy, from registers, for about a millisecond. Returns the
+  // floating-point operations that it did.
+  double (*exercise)();
+
+  // The best one for such a cache; every table has one for every type and multiple of 16.
+  const AttentionKernel& attention_for(DType type, int32_t head_dim) const;
 
   void product(const ProductParams& p) const { of(*p.weight).product(p); }
   void decode_row(const WeightView& weight, int32_t row, float* values) const {

@@ -1,0 +1,40 @@
+// Single operations in the shapes of real models, on synthetic data, for measuring: what a step
+// runs, without the rest of the model. Every run takes other buffers, together larger than any
+// cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tensor/dtype.h"
+
+namespace slip::cpu {
+
+// How to run it; as RunnerOptions has them.
+struct BenchDevice {
+  int n_threads = 0;
+  std::string kernels;
+};
+
+struct KernelBench {
+  std::string device;                                  // "cpu (amx, 2 threads)"
+  std::string kernel;                                  // what the table chose for this shape
+  std::function<void(int32_t n_rows)> run;             // 1 to kSegmentRowsMax
+  std::function<double(int32_t n_rows)> bytes, flops;  // that a run has to read, and to do
+  std::function<double()> measure_flops;               // of the matrix unit, per second, right now
+};
+
+struct AttentionBenchOptions {
+  int32_t n_heads = 0, n_kv_heads = 0, head_dim = 0;
+  int32_t context_tokens = 0;   // in the cache before the rows
+  int32_t capacity_tokens = 0;  // that the cache has room for; at least context + 32
+  DType kv_type = DType::kBF16;
+};
+
+// Attention of one layer: rotation, append, attend, merge. Throws Error{kUnsupportedModel} for a
+// head size that no kernel can, Error{kInvalidArgument} for kernels that are not there,
+// Error{kInsufficientMemory}.
+KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptions& options);
+
+}  // namespace slip::cpu
