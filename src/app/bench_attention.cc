@@ -1,8 +1,5 @@
 #include "app/bench_attention.h"
 
-#include <array>
-#include <charconv>
-
 #include <nlohmann/json.hpp>
 
 #include "app/bench_kernels.h"
@@ -16,26 +13,13 @@ namespace slip {
 
 AttentionShape parse_shape(const std::string& text) {
   constexpr int32_t kMost = 1024;  // of each number
-  std::array<int32_t, 3> numbers{};
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  bool is_good = true;
-  for (size_t i = 0; i < numbers.size() && is_good; ++i) {
-    const auto [rest, error] = std::from_chars(at, end, numbers[i]);
-    const bool is_last = i + 1 == numbers.size();
-    is_good = error == std::errc() && numbers[i] >= 1 && numbers[i] <= kMost &&
-              (is_last ? rest == end : rest != end && *rest == 'x');
-    at = rest + 1;
-  }
-  const auto [n_heads, n_kv_heads, head_dim] = numbers;
-  if (!is_good || n_heads % n_kv_heads != 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--shape: found " + quote(text) +
-                    ", wanted query heads x KV heads x head dim, like 24x4x256, query heads a "
-                    "multiple of KV heads, numbers up to " +
-                    std::to_string(kMost));
-  }
-  return {n_heads, n_kv_heads, head_dim};
+  const std::optional<std::array<int32_t, 3>> sizes = parse_sizes<3>(text, kMost);
+  if (sizes && (*sizes)[0] % (*sizes)[1] == 0) return {(*sizes)[0], (*sizes)[1], (*sizes)[2]};
+  throw Error(ErrorCode::kInvalidArgument,
+              "--shape: found " + quote(text) +
+                  ", wanted query heads x KV heads x head dim, like 24x4x256, query heads a "
+                  "multiple of KV heads, numbers up to " +
+                  std::to_string(kMost));
 }
 
 int run_bench_attention(const BenchAttentionOptions& options) {

@@ -51,6 +51,10 @@ class Commands {
             "Attention of one layer: time of a step by its rows, and the floor",
             run_bench_attention, bench_attention_),
         bench_attention_);
+    add_bench_product_options(
+        add(*bench, "product", "One matrix: time of a step by its rows, and the floor",
+            run_bench_product, bench_product_),
+        bench_product_);
     add_logits_options(add(app, "logits", "Write the logits of given tokens", run_logits, logits_),
                        logits_);
     add_inspect_options(
@@ -104,6 +108,7 @@ class Commands {
   CompareOptions compare_;
   BenchDecodeOptions bench_decode_;
   BenchAttentionOptions bench_attention_;
+  BenchProductOptions bench_product_;
   LogitsOptions logits_;
   InspectOptions inspect_;
   TuneOptions tune_;

@@ -5,6 +5,7 @@
 
 #include "app/bench_attention.h"
 #include "app/bench_decode.h"
+#include "app/bench_product.h"
 #include "app/convert_plan.h"
 #include "app/option_checks.h"
 #include "backend/batch.h"
@@ -162,6 +163,20 @@ void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& optio
       ->check(whole_number(0, kBenchTokensMax))
       ->capture_default_str();
   add_kv_type_option(command, options.kv_type);
+  add_bench_kernel_options(command, options.bench);
+}
+
+void add_bench_product_options(CLI::App& command, BenchProductOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--matrix", [&options](const std::string& text) { options.matrix = parse_matrix(text); },
+          "Outputs x inputs")
+      ->default_str("17408x5120");
+  command
+      .add_option("--format", options.format,
+                  "Of the weights: q8 and q4 (affine, groups of 64), bf16, fp8 (blocks of 128)")
+      ->check(product_format())
+      ->capture_default_str();
   add_bench_kernel_options(command, options.bench);
 }
 

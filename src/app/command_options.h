@@ -11,6 +11,7 @@ namespace slip {
 void add_generate_options(CLI::App& command, GenerateOptions& options);
 void add_chat_options(CLI::App& command, ChatOptions& options);
 void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& options);
+void add_bench_product_options(CLI::App& command, BenchProductOptions& options);
 void add_bench_decode_options(CLI::App& command, BenchDecodeOptions& options);
 void add_compare_options(CLI::App& command, CompareOptions& options);
 void add_logits_options(CLI::App& command, LogitsOptions& options);

@@ -9,6 +9,7 @@ int run_generate(const GenerateOptions& options);
 int run_chat(const ChatOptions& options);
 int run_bench_decode(const BenchDecodeOptions& options);
 int run_bench_attention(const BenchAttentionOptions& options);
+int run_bench_product(const BenchProductOptions& options);
 int run_compare(const CompareOptions& options);
 int run_logits(const LogitsOptions& options);
 int run_inspect(const InspectOptions& options);

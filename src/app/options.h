@@ -79,6 +79,16 @@ struct BenchAttentionOptions {
   std::string kv_type = "bf16";
 };
 
+struct MatrixShape {
+  int32_t n_out = 17408, n_in = 5120;
+};
+
+struct BenchProductOptions {
+  BenchKernelOptions bench;
+  MatrixShape matrix;
+  std::string format = "q8";  // q8, q4, bf16, fp8
+};
+
 struct BenchDecodeOptions {
   ModelOptions model;
   std::vector<std::string> prompts;  // files and folders, at least one

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "backend/cpu/cpu_ops_attention.h"
 #include "backend/cpu/cpu_ops_delta_net.h"
@@ -32,6 +33,9 @@ class CpuOps final : public OpsStorage {
   void experts(const Pass& pass, const ExpertsArgs& args) override { experts_.run(pass, args); }
 
   int64_t workspace_bytes() const override;
+
+  // The name of what multiplies by a matrix.
+  std::string_view product_kernel(MatrixRef) const { return "fma"; }
 
  private:
   // Rows of x as a product reads them: of an activation, or normalised.

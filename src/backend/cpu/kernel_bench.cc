@@ -9,6 +9,7 @@
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/state_table.h"
 #include "base/check.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "tensor/quant.h"
 
@@ -123,6 +124,96 @@ struct AttentionSetup {
   int32_t next_layer = 0;
 };
 
+// Matrices of one shape, together larger than any cache.
+struct ProductSetup {
+  ProductSetup(const BenchDevice& bench_device, const ProductBenchOptions& o)
+      : device(bench_device),
+        config(make_config(o)),
+        layout(config, {}),
+        ops(config, layout, {},
+            {.batch_rows_max = kSegmentRowsMax,
+             .logit_rows_max = kSegmentRowsMax,
+             .states_max = 1,
+             .n_splits = kBenchSplits},
+            device.pool, device.table) {
+    WeightView view = shape_of(o);
+    const auto n_matrices = static_cast<size_t>(std::max<int64_t>(
+        2, kRotatedBytes / std::max<int64_t>(1, static_cast<int64_t>(view.n_bytes()))));
+    for (size_t i = 0; i < n_matrices; ++i) {
+      bytes.push_back(random_weight(view));
+      matrices.push_back(ops.add_matrix(view));
+    }
+    weight_bytes = static_cast<double>(view.n_bytes());
+    for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
+      for (int32_t i = 0; i < o.n_in; ++i)
+        ops.row(Act::kNormed, r)[i] = normal(3, static_cast<uint64_t>(r * o.n_in + i), Draw::kTest);
+    }
+  }
+
+  static ModelConfig make_config(const ProductBenchOptions& o) {
+    ModelConfig config;
+    config.hidden_size = o.n_in;
+    config.intermediate_size = o.n_out;
+    config.vocab_size = 8;
+    check_widths(config);
+    return config;
+  }
+
+  static WeightView shape_of(const ProductBenchOptions& o) {
+    constexpr int32_t kGroup = 64;  // what MLX quantises in
+    WeightView view{.format = o.format, .n_out = o.n_out, .n_in = o.n_in};
+    const bool is_affine = affine_format(code_bits(o.format)) == o.format;
+    if (is_affine && o.n_in % kGroup != 0) {
+      throw Error(ErrorCode::kUnsupportedModel,
+                  "input width is " + std::to_string(o.n_in) + ", expected a multiple of " +
+                      std::to_string(kGroup) + ", the group of an affine format");
+    }
+    if (is_affine) view.group_size = kGroup;
+    if (o.format == WeightFormat::kFp8Block) view.group_size = kFp8BlockColumns;
+    return view;
+  }
+
+  // Codes of any value, scales of about 0.01; elements of plain formats are small numbers.
+  static ByteBuffer random_weight(WeightView& view) {
+    const size_t n_scales = view.n_groups() * view.n_scale_rows() * sizeof(BFloat16);
+    const size_t n_codes = view.row_bytes() * static_cast<size_t>(view.n_out);
+    ByteBuffer bytes(n_codes + 2 * n_scales);
+    auto* words = reinterpret_cast<uint32_t*>(bytes.data());
+    uint64_t state = 1;
+    for (size_t i = 0; i < n_codes / sizeof(uint32_t); ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      const auto random = static_cast<uint32_t>(state >> 32);
+      // BF16 from 0.5 to 1, E4M3 below 2: no infinity, no NaN, nothing that takes a trap.
+      words[i] = view.group_size == 0                     ? (random & 0x807F807Fu) | 0x3F003F00u
+                 : view.format == WeightFormat::kFp8Block ? random & 0xBFBFBFBFu
+                                                          : random;
+    }
+    for (size_t i = 0; i < 2 * n_scales / sizeof(BFloat16); ++i)
+      store_float(DType::kBF16, bytes.data() + n_codes, i,
+                  0.01f + 1e-4f * static_cast<float>(i % 7));
+    view.data = bytes.data();
+    if (n_scales > 0) view.scales = bytes.data() + n_codes;
+    if (n_scales > 0 && view.format != WeightFormat::kFp8Block)
+      view.biases = bytes.data() + n_codes + n_scales;
+    return bytes;
+  }
+
+  void run(int32_t n_rows) {
+    ops.project(
+        {.x = Act::kNormed, .weights = {&matrices[next], 1}, .out = Act::kFfn, .n_rows = n_rows});
+    next = (next + 1) % matrices.size();
+  }
+
+  Device device;
+  ModelConfig config;
+  StateLayout layout;
+  CpuOps ops;
+  std::vector<ByteBuffer> bytes;
+  std::vector<MatrixRef> matrices;
+  double weight_bytes = 0;
+  size_t next = 0;
+};
+
 }  // namespace
 
 KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptions& options) {
@@ -140,6 +231,17 @@ KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptio
       .bytes = [=](int32_t n_rows) { return token_bytes * (options.context_tokens + n_rows); },
       .flops =
           [=](int32_t n_rows) { return 4.0 * options.n_heads * options.head_dim * pairs(n_rows); },
+      .measure_flops = [setup] { return setup->device.measure_flops(); }};
+}
+
+KernelBench product_bench(const BenchDevice& device, const ProductBenchOptions& options) {
+  const auto setup = std::make_shared<ProductSetup>(device, options);
+  return {
+      .device = setup->device.describe(),
+      .kernel = std::string(setup->ops.product_kernel(setup->matrices.front())),
+      .run = [setup](int32_t n_rows) { setup->run(n_rows); },
+      .bytes = [setup](int32_t) { return setup->weight_bytes; },
+      .flops = [options](int32_t n_rows) { return 2.0 * n_rows * options.n_out * options.n_in; },
       .measure_flops = [setup] { return setup->device.measure_flops(); }};
 }
 

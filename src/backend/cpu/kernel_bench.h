@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "tensor/dtype.h"
+#include "tensor/quant.h"
 
 namespace slip::cpu {
 
@@ -36,5 +36,14 @@ struct AttentionBenchOptions {
 // head size that no kernel can, Error{kInvalidArgument} for kernels that are not there,
 // Error{kInsufficientMemory}.
 KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptions& options);
+
+struct ProductBenchOptions {
+  int32_t n_out = 0, n_in = 0;
+  WeightFormat format = WeightFormat::kAffine8;
+};
+
+// y = W x of one matrix. Throws Error{kUnsupportedModel} for a width that the format cannot divide;
+// otherwise as attention_bench().
+KernelBench product_bench(const BenchDevice& device, const ProductBenchOptions& options);
 
 }  // namespace slip::cpu

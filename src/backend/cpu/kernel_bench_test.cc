@@ -40,5 +40,25 @@ TEST(AttentionBench, NamesTheKernelThatTheShapeGets) {
   EXPECT_EQ(attention_bench({.n_threads = 1, .kernels = ""}, options).kernel, "fma");
 }
 
+TEST(ProductBench, CountsTheWeightsWithTheirScales) {
+  const KernelBench bench =
+      product_bench({.n_threads = 1, .kernels = "baseline"},
+                    {.n_out = 256, .n_in = 128, .format = WeightFormat::kAffine4});
+  EXPECT_EQ(bench.bytes(1), 256 * (128 / 2 + 2 * 2 * 2));
+  EXPECT_EQ(bench.flops(3), 2.0 * 3 * 256 * 128);
+}
+
+TEST(ProductBench, RunsEveryFormatOnEveryTable) {
+  for (const KernelTable* table : kernel_tables()) {
+    if (!table->supports(cpu_features())) continue;
+    for (const WeightFormat format : {WeightFormat::kAffine8, WeightFormat::kAffine4,
+                                      WeightFormat::kBF16, WeightFormat::kFp8Block}) {
+      const KernelBench bench = product_bench({.n_threads = 2, .kernels = std::string(table->name)},
+                                              {.n_out = 256, .n_in = 128, .format = format});
+      for (const int32_t n_rows : {1, 16, 32}) bench.run(n_rows);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace slip::cpu
