@@ -14,6 +14,7 @@
 #include "backend/cpu/cpu_runner.h"
 #include "backend/runner.h"
 #include "backend/split_rule.h"
+#include "base/cpu_features.h"
 #include "io/model_file.h"
 
 namespace slip {
@@ -39,7 +40,8 @@ inline double relative_error(std::span<const float> got, std::span<const float> 
   return error / scale;
 }
 
-inline const std::string kBestKernels;                // empty: the best that this machine can run
+// The best that this machine can run with float inputs: products of the matrix unit round theirs.
+inline const std::string kBestKernels = cpu_features().amx_bf16 ? "avx512" : "";
 inline const std::string kDefinitions = "reference";  // plain loops, what kernels are tested with
 inline constexpr int32_t kContextTokens = 512;  // more than any golden sequence with its drafts
 

@@ -1,4 +1,4 @@
-"""Lines of `slipstream bench decode`, for the tools that read them."""
+"""Lines of `slipstream bench`, for the tools that read them."""
 import json
 import sys
 
@@ -15,7 +15,7 @@ def read_lines(paths):
     return lines
 
 
-def records_of(lines):
-    """What lines of bench decode say; other benches' and empty lines are left out."""
+def records_of(lines, benches=("decode",)):
+    """What lines of these benches say; those of others and empty lines are left out."""
     records = (json.loads(line) for line in lines if line.strip())
-    return [record for record in records if record.get("bench") == "decode"]
+    return [record for record in records if record.get("bench") in benches]

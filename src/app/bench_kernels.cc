@@ -35,7 +35,7 @@ struct Measurement {
 // Every round begins with another arm. False where it was interrupted.
 bool measure_round(const cpu::KernelBench& bench, ReadCeiling& ceiling, Measurement& m) {
   m.read_gb_per_second.push_back(ceiling.measure());
-  std::ranges::rotate(m.turns, m.turns.begin() + 1);
+  std::rotate(m.turns.begin(), m.turns.begin() + 1, m.turns.end());
   bench.run(m.arms.front().n_rows);  // a gigabyte of other data has left code and tables cold
   for (const size_t turn : m.turns) {
     Arm& arm = m.arms[turn];

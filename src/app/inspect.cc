@@ -85,6 +85,7 @@ int64_t step_bytes(const RunnerInfo& plan, int64_t n_tokens) {
 Json plan_json(const RunnerInfo& plan) {
   return {{"context_tokens", plan.context_tokens_max},
           {"weight_bytes", plan.weight_bytes},
+          {"packed_weight_bytes", plan.packed_weight_bytes},
           {"workspace_bytes", plan.workspace_bytes},
           {"cache_bytes", plan.cache_bytes},
           {"cache_type", name(plan.kv_type)},
@@ -204,7 +205,11 @@ void print_draft_head(const Inspection& i) {
 
 void print_plan(const RunnerInfo& plan, double load_ms) {
   print_row("runs on", plan.device + ", loaded in " + number(std::llround(load_ms)) + " ms");
-  print_row("plan", "weights " + format_bytes(plan.weight_bytes) + ", workspace " +
+  const std::string packed =
+      plan.packed_weight_bytes == 0
+          ? ""
+          : ", again in the kernels' order " + format_bytes(plan.packed_weight_bytes);
+  print_row("plan", "weights " + format_bytes(plan.weight_bytes) + packed + ", workspace " +
                         format_bytes(plan.workspace_bytes) + ", cache " +
                         format_bytes(plan.cache_bytes) + " for a context of " +
                         number(plan.context_tokens_max));

@@ -16,6 +16,7 @@
 #include "app/testing/full_standard_output.h"
 #include "app/testing/standard_input.h"
 #include "backend/testing/random_model.h"
+#include "base/cpu_features.h"
 #include "base/testing/expect_error.h"
 #include "io/json_file.h"
 #include "io/testing/file_size_limit.h"
@@ -396,13 +397,26 @@ TEST(Eval, FindsOtherThreadsTheSameAndOtherKernelsClose) {
   EvalOptions options = eval_options(home);
   options.against_threads = {2};
   options.against_kernels = {"baseline"};
-  options.model.kv_type = "f32";  // where roundings could not fall to the other side
+  // Where roundings to 16 bits could not fall to the other side.
+  options.model.kv_type = "f32";
+  if (cpu_features().amx_bf16) options.model.kernels = "avx512";
   const nlohmann::json e = eval_json(options);
   ASSERT_EQ(e["against"].size(), 2u);
   EXPECT_EQ(e["against"][0]["reference"], "kernels baseline");
   EXPECT_LT(e["against"][0]["kl_max_nats"], 1e-6);
   EXPECT_EQ(e["against"][0]["top1_agreement"], 1);
   EXPECT_EQ(e["against"][1]["kl_max_nats"], 0);
+}
+
+// Inputs of products in eight bits of mantissa leave 2^-9 / sqrt(3) of every activation, at random.
+TEST(Eval, FindsTheMatrixUnitClose) {
+  if (!cpu_features().amx_bf16) GTEST_SKIP() << "this machine has no matrix unit";
+  const TemporaryFolder home;
+  EvalOptions options = eval_options(home);
+  options.against_kernels = {"avx512"};
+  const nlohmann::json e = eval_json(options);
+  EXPECT_GT(e["against"][0]["kl_max_nats"], 0);
+  EXPECT_LT(e["against"][0]["kl_mean_nats"], 1e-3);
 }
 
 // Eight bits of mantissa leave a relative error of 2^-9 in a score and in a value.

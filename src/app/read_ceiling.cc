@@ -11,7 +11,7 @@ constexpr size_t kBufferFloats = size_t{256} << 20;  // 1 GiB
 constexpr int kItems = 256;
 constexpr size_t kItemFloats = kBufferFloats / kItems;
 
-using Vector = float __attribute__((vector_size(16)));       // a register of every machine
+using Vector = float __attribute__((vector_size(16)));  // a register of every machine
 constexpr size_t kLineVectors = 64 / sizeof(Vector);
 constexpr size_t kAhead = 8192 / sizeof(Vector);  // asked for before the hardware would
 

@@ -43,6 +43,7 @@ struct RunnerInfo {
   bool has_draft_head = false;
   int64_t weight_bytes = 0;       // mapped from the file
   int64_t step_weight_bytes = 0;  // of these, what one plain decoding step reads
+  int64_t packed_weight_bytes = 0;  // copies in the order of the kernels, beside the file's
   int64_t workspace_bytes = 0;
   int64_t state_bytes = 0;  // of one state, its cache blocks excluded
   int64_t cache_bytes_per_token = 0;

@@ -15,7 +15,7 @@ constexpr bool has(uint64_t word, uint64_t wanted) { return (word & wanted) == w
 constexpr uint64_t kLeaf1EcxAvx2 = bits(12, 28, 29);        // FMA, AVX, F16C
 constexpr uint64_t kLeaf7EbxAvx2 = bits(5);                 // AVX2
 constexpr uint64_t kLeaf7EbxAvx512 = bits(16, 17, 30, 31);  // F, DQ, BW, VL
-constexpr uint64_t kLeaf7_1EaxAvx512Bf16 = bits(5);
+constexpr uint64_t kLeaf7Sub1EaxAvx512Bf16 = bits(5);
 constexpr uint64_t kLeaf7EdxAmx = bits(22, 24);        // BF16, TILE
 constexpr uint64_t kXcr0Avx = bits(1, 2);              // xmm, ymm
 constexpr uint64_t kXcr0Avx512 = bits(1, 2, 5, 6, 7);  // and masks, zmm halves
@@ -75,7 +75,7 @@ CpuFeatures decode_cpuid(const CpuidWords& words) {
       .avx2 = has(words.leaf1_ecx, kLeaf1EcxAvx2) && has(words.leaf7_ebx, kLeaf7EbxAvx2) &&
               has(words.xcr0, kXcr0Avx),
       .avx512 = avx512,
-      .avx512_bf16 = avx512 && has(words.leaf7_1_eax, kLeaf7_1EaxAvx512Bf16),
+      .avx512_bf16 = avx512 && has(words.leaf7_1_eax, kLeaf7Sub1EaxAvx512Bf16),
       .amx_bf16 = has(words.leaf7_edx, kLeaf7EdxAmx) && has(words.xcr0, kXcr0Amx),
   };
 }

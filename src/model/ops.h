@@ -37,6 +37,9 @@ int32_t act_width(const ModelConfig& config, Act act);
 enum class MatrixRef : int32_t { kNone = -1 };
 enum class VectorRef : int32_t { kNone = -1 };
 
+// What a matrix is for. A backend may keep those of project() in an order of its own.
+enum class MatrixUse : uint8_t { kProject, kOther };
+
 // Rows of one sequence within a pass: positions [position, position + n_rows) of a KV layer or of
 // the recurrence.
 struct PassSegment {
@@ -112,7 +115,7 @@ class Ops {
   virtual ~Ops() = default;
 
   // At load. The view's bytes outlive the ops; a backend may point at them, copy or repack.
-  virtual MatrixRef add_matrix(const WeightView& weight) = 0;
+  virtual MatrixRef add_matrix(const WeightView& weight, MatrixUse use) = 0;
   virtual VectorRef add_vector(std::span<const float> values) = 0;
 
   // out[r, 0..hidden_size) = row tokens[r] of `table`.

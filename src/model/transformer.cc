@@ -8,14 +8,15 @@ Transformer::Transformer(const LoadedModel& model, Ops& ops)
       queries_width_(model.config.attention.queries_width()) {
   const ModelConfig& config = model.config;
   const ModelWeights& weights = model.weights;
-  embedding_ = add_matrix(weights.embedding);
+  const bool is_tied = weights.head.data == weights.embedding.data;
+  embedding_ = add_matrix(weights.embedding, is_tied ? MatrixUse::kProject : MatrixUse::kOther);
   int32_t n_of_kind[2] = {0, 0};
   for (size_t i = 0; i < config.layers.size(); ++i) {
     int32_t& n = n_of_kind[static_cast<int>(config.layers[i].mixer)];
     layers_.push_back(add_layer(weights.layers[i], config.layers[i], n++));
   }
   norm_ = add_vector(weights.norm);
-  head_ = weights.head.data == weights.embedding.data ? embedding_ : add_matrix(weights.head);
+  head_ = is_tied ? embedding_ : add_matrix(weights.head);
   if (!config.has_draft_head) return;
   const DraftHeadWeights& head = weights.draft_head;
   const LayerConfig layer{.mixer = MixerKind::kAttention, .ffn = config.draft_head_ffn};
@@ -27,8 +28,8 @@ Transformer::Transformer(const LoadedModel& model, Ops& ops)
 }
 
 // What a model does not have is not registered.
-MatrixRef Transformer::add_matrix(const WeightView& weight) {
-  return weight.data == nullptr ? MatrixRef::kNone : ops_.add_matrix(weight);
+MatrixRef Transformer::add_matrix(const WeightView& weight, MatrixUse use) {
+  return weight.data == nullptr ? MatrixRef::kNone : ops_.add_matrix(weight, use);
 }
 
 VectorRef Transformer::add_vector(const Vector& values) {
@@ -77,18 +78,19 @@ Transformer::DeltaNet Transformer::add_delta_net(const DeltaNetWeights& weights)
           .out = add_matrix(weights.out)};
 }
 
-FfnRefs Transformer::add_ffn(const FfnWeights& weights) {
-  return {.gate = add_matrix(weights.gate),
-          .up = add_matrix(weights.up),
-          .down = add_matrix(weights.down)};
+FfnRefs Transformer::add_ffn(const FfnWeights& weights, MatrixUse use) {
+  return {.gate = add_matrix(weights.gate, use),
+          .up = add_matrix(weights.up, use),
+          .down = add_matrix(weights.down, use)};
 }
 
 Transformer::Experts Transformer::add_experts(const ExpertsWeights& weights) {
-  Experts experts{.router = add_matrix(weights.router),
-                  .shared_gate = add_matrix(weights.shared_gate),
+  constexpr MatrixUse kUse = MatrixUse::kOther;
+  Experts experts{.router = add_matrix(weights.router, kUse),
+                  .shared_gate = add_matrix(weights.shared_gate, kUse),
                   .experts = {},
-                  .shared = add_ffn(weights.shared)};
-  for (const FfnWeights& expert : weights.experts) experts.experts.push_back(add_ffn(expert));
+                  .shared = add_ffn(weights.shared, kUse)};
+  for (const FfnWeights& expert : weights.experts) experts.experts.push_back(add_ffn(expert, kUse));
   return experts;
 }
 

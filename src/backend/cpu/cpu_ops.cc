@@ -26,6 +26,20 @@ size_t rows_max(const OpsPlan& plan) {
   return static_cast<size_t>(std::max(plan.batch_rows_max, plan.logit_rows_max));
 }
 
+// Of the places that project() reads, the widest.
+int32_t input_width_max(const ModelConfig& config) {
+  int32_t width = 0;
+  for (const Act act : {Act::kResidual, Act::kMixed, Act::kFfn, Act::kFusion})
+    width = std::max(width, act_width(config, act));
+  return width;
+}
+
+size_t input_bytes_max(const PackedProducts& packed, const OpsPlan& plan,
+                       const ModelConfig& config) {
+  if (packed.kernels.empty()) return 0;
+  return packed.input_bytes(static_cast<int32_t>(rows_max(plan)), input_width_max(config));
+}
+
 }  // namespace
 
 CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
@@ -34,10 +48,12 @@ CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
     : OpsStorage(config, layout, states, plan),
       pool_(pool),
       kernels_(kernels),
-      product_floats_(product_scratch_floats(static_cast<int32_t>(rows_max(plan)))),
+      product_floats_(std::max(product_scratch_floats(static_cast<int32_t>(rows_max(plan))),
+                               kernels.packed.scratch_bytes / sizeof(float))),
       outputs_floats_(rows_max(plan) * kOutsPerItemMax),
       scratch_(static_cast<size_t>(pool.n_threads()) * (product_floats_ + 2 * outputs_floats_)),
       normed_(rows_max(plan) * static_cast<size_t>(config.hidden_size)),
+      inputs_(input_bytes_max(kernels.packed, plan, config)),
       attention_(*this, pool, kernels),
       delta_net_(*this, pool, kernels),
       experts_(*this, pool, kernels) {}
@@ -77,6 +93,33 @@ CpuOps::Inputs CpuOps::normalised_inputs(const ProjectArgs& args) {
   return {normed_.data(), width};
 }
 
+void CpuOps::prepare_matrix(MatrixRef ref) {
+  const WeightView& weight = matrix(ref);
+  packed_.resize(static_cast<size_t>(ref) + 1);
+  Packed& packed = packed_.back();
+  packed.kernel = kernels_.packed.maybe_for(weight);
+  if (packed.kernel == nullptr) return;
+  packed.bytes = ByteBuffer(packed.kernel->packed_bytes(weight));
+  pool_.run((weight.n_out + kPackedOuts - 1) / kPackedOuts,
+            [&](int strip, int) { packed.kernel->pack_strip(weight, strip, packed.bytes.data()); });
+}
+
+int64_t CpuOps::packed_bytes() const {
+  size_t sum = 0;
+  for (const Packed& packed : packed_) sum += packed.bytes.n_bytes();
+  return static_cast<int64_t>(sum);
+}
+
+void CpuOps::prepare_inputs(Inputs x, int32_t n_in, int32_t n_rows) {
+  for_rows(pool_, n_rows, [&](int32_t r) {
+    kernels_.packed.prepare_row({.x = x.rows + static_cast<size_t>(r) * x.stride,
+                                 .n_in = n_in,
+                                 .row = r,
+                                 .n_rows = n_rows,
+                                 .inputs = inputs_.data()});
+  });
+}
+
 void CpuOps::project(const ProjectArgs& args) {
   check_project(args);
   if (args.n_rows == 0) return;
@@ -86,7 +129,11 @@ void CpuOps::project(const ProjectArgs& args) {
   int32_t n_outs = 0;
   for (size_t i = 0; i < n_walked; ++i) n_outs += matrix(args.weights[i]).n_out;
   const int32_t even = n_outs / (kItemsPerThread * pool_.n_threads()) / kPanelOuts * kPanelOuts;
-  const int32_t outs_per_item = std::clamp(even, kPanelOuts, kOutsPerItemMax);
+  const bool any_packed = std::ranges::any_of(
+      args.weights, [&](MatrixRef ref) { return maybe_packed(ref) != nullptr; });
+  static_assert(kPackedOuts == kOutsPerItemMax);
+  const int32_t outs_per_item =
+      any_packed ? kPackedOuts : std::clamp(even, kPanelOuts, kOutsPerItemMax);
 
   std::array<int32_t, kWeightsMax + 1> item_begin{};  // of each matrix
   for (size_t i = 0; i < n_walked; ++i) {
@@ -94,6 +141,7 @@ void CpuOps::project(const ProjectArgs& args) {
         item_begin[i] + (matrix(args.weights[i]).n_out + outs_per_item - 1) / outs_per_item;
   }
   const Inputs x = normalised_inputs(args);
+  if (any_packed) prepare_inputs(x, matrix(args.weights[0]).n_in, args.n_rows);
   pool_.run(item_begin[n_walked], [&](int item, int thread) {
     OutRange range{.weight = 0, .begin = 0, .end = 0, .column = args.out_column};
     for (; item >= item_begin[range.weight + 1]; ++range.weight)
@@ -111,6 +159,18 @@ void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, in
   float* second = first + outputs_floats_;
   const int32_t n_outs = range.end - range.begin;
   const auto multiply = [&](size_t weight, float* y, size_t y_stride) {
+    if (const Packed* packed = maybe_packed(args.weights[weight])) {
+      packed->kernel->product({.weight = &matrix(args.weights[weight]),
+                               .packed = packed->bytes.data(),
+                               .strip = range.begin / kPackedOuts,
+                               .inputs = inputs_.data(),
+                               .n_rows = args.n_rows,
+                               .y = y,
+                               .y_stride = y_stride,
+                               .n_outs = n_outs,
+                               .scratch = reinterpret_cast<std::byte*>(scratch)});
+      return;
+    }
     kernels_.product({.weight = &matrix(args.weights[weight]),
                       .out_begin = range.begin,
                       .out_end = range.end,
@@ -145,7 +205,7 @@ void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, in
 
 int64_t CpuOps::workspace_bytes() const {
   return OpsStorage::workspace_bytes() +
-         static_cast<int64_t>(scratch_.n_bytes() + normed_.n_bytes()) +
+         static_cast<int64_t>(scratch_.n_bytes() + normed_.n_bytes() + inputs_.n_bytes()) +
          attention_.workspace_bytes() + delta_net_.workspace_bytes() + experts_.workspace_bytes();
 }
 

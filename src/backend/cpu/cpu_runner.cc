@@ -146,6 +146,7 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
            .has_draft_head = config_.has_draft_head,
            .weight_bytes = matrix_bytes(model),
            .step_weight_bytes = step_matrix_bytes(model),
+           .packed_weight_bytes = ops_->packed_bytes(),
            .workspace_bytes = ops_->workspace_bytes() + draft_history_.workspace_bytes() +
                               options.n_threads * RowSampler::memory_bytes(config_.vocab_size),
            .state_bytes = layout.n_bytes(),

@@ -17,8 +17,13 @@ namespace slip::cpu {
 namespace {
 
 constexpr int64_t kRotatedBytes = int64_t{1} << 30;  // larger than last-level caches
-constexpr int32_t kLayersMax = 64;
-constexpr int32_t kBenchSplits = 8;  // as the runner has
+constexpr int32_t kBenchSplits = 8;                  // as the runner has
+
+// Buffers of that size to go round.
+int64_t n_rotated(int64_t n_bytes) {
+  constexpr int64_t kMost = 64;  // of something small
+  return std::clamp<int64_t>(kRotatedBytes / std::max<int64_t>(n_bytes, 1), 2, kMost);
+}
 
 // Threads with the kernels of one table.
 struct Device {
@@ -85,9 +90,7 @@ struct AttentionSetup {
                         .has_output_gate = true};
     const int64_t layer_bytes = 2 * int64_t{o.context_tokens} * o.n_kv_heads * o.head_dim *
                                 static_cast<int64_t>(element_bytes(o.kv_type));
-    const int64_t n_layers =
-        std::clamp<int64_t>(kRotatedBytes / std::max<int64_t>(layer_bytes, 1), 2, kLayersMax);
-    config.layers.resize(static_cast<size_t>(n_layers), {MixerKind::kAttention});
+    config.layers.resize(static_cast<size_t>(n_rotated(layer_bytes)), {MixerKind::kAttention});
     check_widths(config);
     return config;
   }
@@ -137,11 +140,10 @@ struct ProductSetup {
              .n_splits = kBenchSplits},
             device.pool, device.table) {
     WeightView view = shape_of(o);
-    const auto n_matrices = static_cast<size_t>(std::max<int64_t>(
-        2, kRotatedBytes / std::max<int64_t>(1, static_cast<int64_t>(view.n_bytes()))));
+    const auto n_matrices = static_cast<size_t>(n_rotated(static_cast<int64_t>(view.n_bytes())));
     for (size_t i = 0; i < n_matrices; ++i) {
       bytes.push_back(random_weight(view));
-      matrices.push_back(ops.add_matrix(view));
+      matrices.push_back(ops.add_matrix(view, MatrixUse::kProject));
     }
     weight_bytes = static_cast<double>(view.n_bytes());
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
@@ -188,9 +190,10 @@ struct ProductSetup {
                  : view.format == WeightFormat::kFp8Block ? random & 0xBFBFBFBFu
                                                           : random;
     }
-    for (size_t i = 0; i < 2 * n_scales / sizeof(BFloat16); ++i)
+    for (size_t i = 0; i < 2 * n_scales / sizeof(BFloat16); ++i) {
       store_float(DType::kBF16, bytes.data() + n_codes, i,
                   0.01f + 1e-4f * static_cast<float>(i % 7));
+    }
     view.data = bytes.data();
     if (n_scales > 0) view.scales = bytes.data() + n_codes;
     if (n_scales > 0 && view.format != WeightFormat::kFp8Block)

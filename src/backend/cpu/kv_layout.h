@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "backend/cpu/kernels/kv_plane.h"
 #include "backend/split_rule.h"
@@ -43,6 +44,9 @@ struct KvHead {
 
   float key(int32_t token, int32_t dim) const;
   float value(int32_t token, int32_t dim) const;
+  // All dims of a token.
+  void read_key(int32_t token, std::span<float> row) const;
+  void read_value(int32_t token, std::span<float> row) const;
   void set_key(int32_t token, int32_t dim, float x) const;  // rounded to the cache's type
   void set_value(int32_t token, int32_t dim, float x) const;
 };

@@ -70,6 +70,12 @@ TEST(KvHead, FindsInEveryTypeWhatWasSet) {
     EXPECT_EQ(kv.key(70, 3), 1.5f);
     EXPECT_EQ(kv.value(70, 3), -2.5f);
     EXPECT_EQ(kv.key(6, 3), 0.0f);  // the same place of the block before
+    std::vector<float> row(64);
+    kv.read_key(70, row);
+    EXPECT_EQ(row[3], 1.5f);
+    EXPECT_EQ(row[4], 0.0f);
+    kv.read_value(70, row);
+    EXPECT_EQ(row[3], -2.5f);
   }
 }
 

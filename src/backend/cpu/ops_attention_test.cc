@@ -123,13 +123,14 @@ struct Attention {
   // Every element of the first sequence's cache, in one order for all kernels.
   std::vector<float> cached() const {
     std::vector<float> elements;
+    std::vector<float> row(static_cast<size_t>(world.layout.kv.head_dim));
     for (int32_t head = 0; head < world.layout.kv.n_kv_heads; ++head) {
       const KvHead kv = cache(0, head);
       for (int32_t t = 0; t < kTokensMax; ++t) {
-        for (int32_t d = 0; d < world.layout.kv.head_dim; ++d) {
-          elements.push_back(kv.key(t, d));
-          elements.push_back(kv.value(t, d));
-        }
+        kv.read_key(t, row);
+        elements.insert(elements.end(), row.begin(), row.end());
+        kv.read_value(t, row);
+        elements.insert(elements.end(), row.begin(), row.end());
       }
     }
     return elements;
@@ -170,8 +171,8 @@ struct LengthCase {
 std::vector<LengthCase> length_cases() {
   std::vector<LengthCase> cases;
   for (int32_t border = 0; border <= 2 * kSplitStride; border += kCacheBlockTokens) {
-    for (const int32_t position : {border - 2, border - 1, border, border + 1}) {
-      for (const int32_t n_rows : {1, 3, 9, 64}) {
+    for (const int32_t position : {border - 2, border - 1, border}) {
+      for (const int32_t n_rows : {1, 9, 64}) {
         if (position < 0 || n_rows > rows_until_split_change(position, kPlan.n_splits)) continue;
         cases.push_back({position, n_rows});
       }
@@ -215,7 +216,7 @@ TEST(Attention, GivesARowTheSameBitsInAnySegmentOnAnyNumberOfThreads) {
   for (const AttentionShape& shape : kAttentionShapes) {
     for (const Kernel& kernel : usable_kernels()) {
       ThreadPool one(1);
-      for (const int32_t begin : {0, 57, 128, 250}) {
+      for (const int32_t begin : {0, 57, 250}) {
         const int32_t n = std::min(33, rows_until_split_change(begin, kPlan.n_splits));
         Attention alone(shape, kernel, one, begin);
         std::vector<std::vector<float>> wanted;

@@ -49,7 +49,7 @@ struct Experts {
 
   MatrixRef add(const MatrixShape& shape, uint64_t seed) {
     matrices.push_back(make_matrix(shape, seed));
-    return ops.add_matrix(matrices.back().view);
+    return ops.add_matrix(matrices.back().view, MatrixUse::kOther);
   }
   FfnRefs add_ffn(WeightFormat format, int32_t size, uint64_t seed) {
     const int32_t group_size = group_size_of(format);
@@ -158,7 +158,8 @@ struct ByHand {
   }
   MatrixRef add(const std::vector<float>& m, int32_t n_out) {
     return ops->add_matrix(
-        {.n_out = n_out, .n_in = 8, .data = reinterpret_cast<const std::byte*>(m.data())});
+        {.n_out = n_out, .n_in = 8, .data = reinterpret_cast<const std::byte*>(m.data())},
+        MatrixUse::kOther);
   }
   // x -> value * x * x for x = 1: gate 50, up 1 / 50, down value.
   FfnRefs network(float value) {

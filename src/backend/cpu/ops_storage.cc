@@ -39,11 +39,13 @@ OpsStorage::OpsStorage(const ModelConfig& config, const StateLayout& layout,
   }
 }
 
-MatrixRef OpsStorage::add_matrix(const WeightView& weight) {
+MatrixRef OpsStorage::add_matrix(const WeightView& weight, MatrixUse use) {
   want_multiple("input width of a matrix", weight.n_in, 8);
   want_multiple("group size of a matrix", weight.group_size, 8);
   matrices_.push_back(weight);
-  return static_cast<MatrixRef>(matrices_.size() - 1);
+  const auto ref = static_cast<MatrixRef>(matrices_.size() - 1);
+  if (use == MatrixUse::kProject) prepare_matrix(ref);
+  return ref;
 }
 
 VectorRef OpsStorage::add_vector(std::span<const float> values) {

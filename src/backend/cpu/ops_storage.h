@@ -34,12 +34,15 @@ class OpsStorage : public Ops {
 
   // Keeps the view. Throws Error{kUnsupportedModel} where n_in or the group size is not a multiple
   // of 8.
-  MatrixRef add_matrix(const WeightView& weight) final;
+  MatrixRef add_matrix(const WeightView& weight, MatrixUse use) final;
   VectorRef add_vector(std::span<const float> values) final;
   void select_rows(Act from, std::span<const int32_t> rows, Act to) final;
 
   // [n_rows, act_width(config, act)]
   float* act(Act act) const { return acts_[static_cast<size_t>(act)].data(); }
+
+  // Weights that are kept in another order besides the file's, bytes.
+  virtual int64_t packed_bytes() const { return 0; }
 
   // All memory that was reserved at load and does not grow: activations and scratch.
   virtual int64_t workspace_bytes() const;
@@ -71,6 +74,10 @@ class OpsStorage : public Ops {
   float* conv_history(const SequenceState& state, int32_t layer) const;
   // Inputs of the drafted row at position n_folded + i: [kept_width].
   float* kept_row(const SequenceState& state, int32_t layer, int32_t i) const;
+
+ protected:
+  // Called for every matrix that project() will multiply by.
+  virtual void prepare_matrix(MatrixRef) {}
 
  private:
   ModelConfig config_;

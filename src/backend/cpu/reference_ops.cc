@@ -159,23 +159,20 @@ void ReferenceOps::attend(const AttentionArgs& args, const SequenceState& state,
     const float* q = this->row(Act::kProjected, row) + head * a.query_stride();
     const std::vector<double> query = prepared_head({q, head_dim}, args.q_norm, position);
     std::vector<double> scores(n_tokens);
+    std::vector<float> cached(head_dim);
     for (size_t t = 0; t < n_tokens; ++t) {
-      for (size_t d = 0; d < head_dim; ++d) {
-        const float key = kv.key(static_cast<int32_t>(t), static_cast<int32_t>(d));
-        scores[t] += query[d] * static_cast<double>(key);
-      }
+      kv.read_key(static_cast<int32_t>(t), cached);
+      for (size_t d = 0; d < head_dim; ++d) scores[t] += query[d] * static_cast<double>(cached[d]);
       scores[t] /= std::sqrt(static_cast<double>(a.head_dim));
     }
     const double highest = *std::ranges::max_element(scores);
     std::vector<double> sums(head_dim);
     double weight = 0;
     for (size_t t = 0; t < n_tokens; ++t) {
+      kv.read_value(static_cast<int32_t>(t), cached);
       const double p = std::exp(scores[t] - highest);
       weight += p;
-      for (size_t d = 0; d < head_dim; ++d) {
-        const float value = kv.value(static_cast<int32_t>(t), static_cast<int32_t>(d));
-        sums[d] += p * static_cast<double>(value);
-      }
+      for (size_t d = 0; d < head_dim; ++d) sums[d] += p * static_cast<double>(cached[d]);
     }
     const float* gate = q + a.head_dim;
     float* out = this->row(Act::kMixed, row) + head * a.head_dim;

@@ -52,7 +52,7 @@ struct AmxScratch {
   static size_t lay_out(AmxScratch& s, float* base, int32_t n_tiles, int32_t head_dim) {
     size_t at = 0;
     const auto take = [&](size_t n) {
-      float* begin = base + at;
+      float* begin = base == nullptr ? nullptr : base + at;
       at += (n + 15) / 16 * 16;
       return begin;
     };
@@ -109,6 +109,7 @@ class AmxAttention {
   }
 
  private:
+  float* ring(int32_t piece) const { return s_.ring + (piece % 2 == 0 ? 0 : kRingFloats); }
   size_t lane_floats() const { return static_cast<size_t>(p_.head_dim) * kTileLanes; }
   float* sums(int32_t tile) const { return s_.sums + static_cast<size_t>(tile) * lane_floats(); }
   const std::byte* queries(int32_t tile) const {
@@ -267,16 +268,15 @@ inline bool AmxAttention::soften_while_scoring(const AmxGroup& group, int32_t ti
         group.keys[piece / kPiecesPerBlock] +
         static_cast<size_t>(piece % kPiecesPerBlock * kPiece * p_.head_dim) * sizeof(uint16_t);
     int32_t n_waiting = piece == 0 ? 0 : kPiece / 2;
-    softener.scores = s_.ring + (piece + 1) % 2 * kRingFloats;
-    score_piece<R>(keys, queries(tile), p_.head_dim, s_.ring + piece % 2 * kRingFloats, kStride,
-                   [&] {
-                     prefetch.step();
-                     const int32_t n = std::min(n_waiting, pairs_per_step);
-                     softener.pairs(n);
-                     n_waiting -= n;
-                   });
+    softener.scores = ring(piece + 1);
+    score_piece<R>(keys, queries(tile), p_.head_dim, ring(piece), kStride, [&] {
+      prefetch.step();
+      const int32_t n = std::min(n_waiting, pairs_per_step);
+      softener.pairs(n);
+      n_waiting -= n;
+    });
   }
-  softener.scores = s_.ring + (n_pieces + 1) % 2 * kRingFloats;
+  softener.scores = ring(n_pieces + 1);
   softener.pairs(kPiece / 2);
   __mmask16 moves = 0;
   for (int r = 0; r < R; ++r) {

@@ -37,11 +37,13 @@ inline double exercise_fma() {
 }
 
 constexpr KernelTable make_table(std::string_view name, bool (*supports)(const CpuFeatures&),
-                                 std::span<const AttentionKernel> attention, double (*exercise)()) {
+                                 std::span<const AttentionKernel> attention, double (*exercise)(),
+                                 const PackedProducts& packed = {}) {
   return {
       .name = name,
       .supports = supports,
       .formats = kFormatKernels,
+      .packed = packed,
       .rms_norm = rms_norm,
       .silu_mul = silu_mul,
       .add = add,

@@ -28,6 +28,13 @@ std::span<const KernelTable* const> kernel_tables() {
   return kTables;
 }
 
+const PackedProduct* PackedProducts::maybe_for(const WeightView& weight) const {
+  const auto found = std::ranges::find_if(kernels, [&](const PackedProduct& kernel) {
+    return kernel.format == weight.format && kernel.can(weight);
+  });
+  return found == kernels.end() ? nullptr : &*found;
+}
+
 const AttentionKernel& KernelTable::attention_for(DType type, int32_t head_dim) const {
   const auto found = std::ranges::find_if(
       attention, [&](const AttentionKernel& kernel) { return kernel.can(type, head_dim); });

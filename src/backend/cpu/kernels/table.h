@@ -37,6 +37,51 @@ constexpr size_t product_scratch_floats(int32_t n_rows) {
   return static_cast<size_t>(kPanelOuts) * static_cast<size_t>(kPanelColumns + n_rows * kLanes);
 }
 
+// Products on weights that were put in another order at load, in strips of outputs.
+inline constexpr int32_t kPackedOuts = 64;
+
+// One row of x on its way to the order in which packed products read it.
+struct PrepareParams {
+  const float* x;  // [n_in]
+  int32_t n_in;    // a multiple of 32
+  int32_t row, n_rows;
+  std::byte* inputs;  // [input_bytes(n_rows, n_in)] of all rows, on a cache line
+};
+
+// y[r, o - 64 strip] = sum over i of W[o, i] x[r, i] for the outputs of a strip.
+struct PackedParams {
+  const WeightView* weight;
+  const std::byte* packed;  // of the whole matrix
+  int32_t strip;
+  const std::byte* inputs;  // of all rows
+  int32_t n_rows;
+  float* y;  // [n_rows, n_outs], rows y_stride apart
+  size_t y_stride;
+  int32_t n_outs;      // of the strip, [1, 64]
+  std::byte* scratch;  // [packed_scratch_bytes], on a cache line
+};
+
+struct PackedProduct {
+  std::string_view name;
+  WeightFormat format;
+  bool (*can)(const WeightView& weight);
+  size_t (*packed_bytes)(const WeightView& weight);
+  // Strips are independent of each other.
+  void (*pack_strip)(const WeightView& weight, int32_t strip, std::byte* packed);
+  void (*product)(const PackedParams&);
+};
+
+// What packed products of one instruction set share.
+struct PackedProducts {
+  std::span<const PackedProduct> kernels{};
+  size_t (*input_bytes)(int32_t n_rows, int32_t n_in) = nullptr;
+  void (*prepare_row)(const PrepareParams&) = nullptr;
+  size_t scratch_bytes = 0;
+
+  // Null where a matrix has to stay as it lies.
+  const PackedProduct* maybe_for(const WeightView& weight) const;
+};
+
 // y = x / sqrt(mean(x^2) + eps) * weight. dim is a multiple of 8; y may be x.
 struct RmsNormParams {
   const float* x;
@@ -160,6 +205,7 @@ struct KernelTable {
   bool (*supports)(const CpuFeatures&);
 
   std::span<const FormatKernels, kWeightFormatCount> formats;  // by WeightFormat
+  PackedProducts packed;
   void (*rms_norm)(const RmsNormParams&);
   void (*silu_mul)(const float* gate, const float* up, float* out,
                    int32_t n);                         // out = silu(gate) * up

@@ -17,7 +17,7 @@ inline V power_of_two(Ints n) {
 // gives infinity, NaN stays NaN.
 template <class V, class Ints>
 inline V exp_vector(V x) {
-  constexpr auto splat = slip::cpu::splat<V>;
+  const auto splat = [](float value) { return slip::cpu::splat<V>(value); };
   constexpr float kLowest = -110.0f,
                   kHighest = 90.0f;      // beyond them the result is 0 or infinity anyway
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it leaves an integer in the low bits
