@@ -53,10 +53,16 @@ def table(curves):
     return rows
 
 
+def name_of(record):
+    """A curve in a few words."""
+    table_name = record["device"].split("(")[-1].split(",")[0]
+    what = f"{record['context'] // 1024}K tokens" if record["bench"] == "attention" else record["format"]
+    return f"{record['bench']} {what}, {table_name}"
+
+
 def draw(tables):
     """The SVG of all curves."""
-    curves = [(f"{title.split(',')[0].split(' ')[0]} {label.split(' (')[0]}, {label.split('(')[1].split(',')[0]}", curve)
-              for title, of_title in tables.items() for label, curve in of_title.items()]
+    curves = [(name_of(curve[0]), curve) for of_title in tables.values() for curve in of_title.values()]
     ratios = [[(record["rows"], record["ms_median"] / curve[0]["ms_median"]) for record in curve] for _, curve in curves]
     last = max(n for points in ratios for n, _ in points)
     highest = max(2, max(ratio for points in ratios for _, ratio in points))

@@ -41,7 +41,8 @@ int run_bench_attention(const BenchAttentionOptions& options) {
              .head_dim = shape.head_dim,
              .context_tokens = options.context_tokens,
              .capacity_tokens = capacity,
-             .kv_type = parse_kv_type(options.kv_type).value()});
+             .kv_type = parse_kv_type(options.kv_type).value(),
+             .n_layers = options.n_layers});
       });
   return measure_kernel(
       bench, options.bench,
@@ -50,7 +51,8 @@ int run_bench_attention(const BenchAttentionOptions& options) {
                      std::to_string(shape.head_dim)},
        {"kv_type", options.kv_type},
        {"context", options.context_tokens},
-       {"capacity", capacity}});
+       {"capacity", capacity},
+       {"layers", options.n_layers}});
 }
 
 }  // namespace slip

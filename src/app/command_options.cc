@@ -162,6 +162,11 @@ void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& optio
                   "Tokens that the cache has room for; 0: what the context needs")
       ->check(whole_number(0, kBenchTokensMax))
       ->capture_default_str();
+  command
+      .add_option("--layers", options.n_layers,
+                  "Layers to go round; 0: as many as a gibibyte of context holds, at most 64")
+      ->check(whole_number(0, 64))
+      ->capture_default_str();
   add_kv_type_option(command, options.kv_type);
   add_bench_kernel_options(command, options.bench);
 }

@@ -77,6 +77,7 @@ struct BenchAttentionOptions {
   int32_t context_tokens = 20480;
   int32_t capacity_tokens = 0;  // 0: what the context needs
   std::string kv_type = "bf16";
+  int32_t n_layers = 0;  // to go round; 0: a gibibyte of them
 };
 
 struct MatrixShape {

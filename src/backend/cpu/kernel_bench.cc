@@ -90,7 +90,8 @@ struct AttentionSetup {
                         .has_output_gate = true};
     const int64_t layer_bytes = 2 * int64_t{o.context_tokens} * o.n_kv_heads * o.head_dim *
                                 static_cast<int64_t>(element_bytes(o.kv_type));
-    config.layers.resize(static_cast<size_t>(n_rotated(layer_bytes)), {MixerKind::kAttention});
+    const int64_t n_layers = o.n_layers > 0 ? o.n_layers : n_rotated(layer_bytes);
+    config.layers.resize(static_cast<size_t>(n_layers), {MixerKind::kAttention});
     check_widths(config);
     return config;
   }

@@ -30,6 +30,7 @@ struct AttentionBenchOptions {
   int32_t context_tokens = 0;   // in the cache before the rows
   int32_t capacity_tokens = 0;  // that the cache has room for; at least context + 32
   DType kv_type = DType::kBF16;
+  int32_t n_layers = 0;  // to go round; 0: as many as a gibibyte of context holds, at most 64
 };
 
 // Attention of one layer: rotation, append, attend, merge. Throws Error{kUnsupportedModel} for a
