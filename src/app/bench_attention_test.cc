@@ -76,6 +76,20 @@ TEST(BenchAttention, RefusesACapacityThatDoesNotHoldTheRows) {
                                [&] { run_bench_attention(options); }));
 }
 
+TEST(BenchAttention, RefusesRowsBeyondAChangeOfSplits) {
+  BenchAttentionOptions options = small_options();
+  options.context_tokens = 510;
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--rows: found 3, wanted at most 2",
+                               [&] { run_bench_attention(options); }));
+}
+
+TEST(BenchAttention, RefusesADeviceThatIsNotThere) {
+  BenchAttentionOptions options = small_options();
+  options.bench.device = "abacus";
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument, "--device: found \"abacus\"",
+                               [&] { run_bench_attention(options); }));
+}
+
 TEST(BenchAttention, RefusesAHeadSizeThatNoKernelCan) {
   BenchAttentionOptions options = small_options();
   options.shape.head_dim = 24;

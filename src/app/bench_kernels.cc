@@ -4,12 +4,14 @@
 #include <cstdio>
 #include <vector>
 
+#include "app/backends.h"
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "app/read_ceiling.h"
 #include "app/standard_output.h"
 #include "app/stopwatch.h"
 #include "app/tuned_cost.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/median.h"
 
@@ -108,6 +110,14 @@ void print_table(const cpu::KernelBench& bench, const Measurement& m) {
 
 int measure_kernel(const cpu::KernelBench& bench, const BenchKernelOptions& options,
                    const nlohmann::ordered_json& what) {
+  find_backend(options.device);
+  for (const int32_t n_rows : options.rows) {
+    if (n_rows <= bench.n_rows_max) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                "--rows: found " + std::to_string(n_rows) + ", wanted at most " +
+                    std::to_string(bench.n_rows_max) +
+                    " here: a step does not go on where attention splits the cache otherwise");
+  }
   ReadCeiling ceiling(options.n_threads);
   Measurement m;
   for (const int32_t n_rows : options.rows) {

@@ -23,10 +23,6 @@ namespace slip::cpu {
 
 namespace {
 
-// W of the split rule. A constant, not a function of the threads: the number of threads must not
-// change a bit. Eight splits of each KV head keep a handful of cores busy and cost one merge of
-// eight.
-constexpr int32_t kSplits = 8;
 constexpr int32_t kBatchRowsMax = 4096;
 constexpr int32_t kStatesMax = 1024;
 
@@ -133,8 +129,7 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
   const StateLayout& layout = states_.layout();
   const int64_t cache_bytes_per_token =
       static_cast<int64_t>(layout.kv.block_bytes()) / kCacheBlockTokens;
-  info_ = {.device = "cpu (" + options.kernels + ", " + std::to_string(options.n_threads) +
-                     (options.n_threads == 1 ? " thread)" : " threads)"),
+  info_ = {.device = device_name(options.kernels, options.n_threads),
            .kernels = options.kernels,
            .kv_type = options.kv_type,
            .vocab_size = config_.vocab_size,

@@ -17,7 +17,6 @@ namespace slip::cpu {
 namespace {
 
 constexpr int64_t kRotatedBytes = int64_t{1} << 30;  // larger than last-level caches
-constexpr int32_t kBenchSplits = 8;                  // as the runner has
 
 // Buffers of that size to go round.
 int64_t n_rotated(int64_t n_bytes) {
@@ -31,10 +30,7 @@ struct Device {
       : pool(device.n_threads > 0 ? device.n_threads : usable_cores()),
         table(choose(cpu_features(), device.kernels)) {}
 
-  std::string describe() const {
-    return "cpu (" + std::string(table.name) + ", " + std::to_string(pool.n_threads()) +
-           (pool.n_threads() == 1 ? " thread)" : " threads)");
-  }
+  std::string name() const { return device_name(table.name, pool.n_threads()); }
 
   // All threads at once, the slowest counts: the unit may be fast on one core and slow on another.
   double measure_flops() {
@@ -67,7 +63,7 @@ struct AttentionSetup {
             {.batch_rows_max = kSegmentRowsMax,
              .logit_rows_max = 1,
              .states_max = 1,
-             .n_splits = kBenchSplits},
+             .n_splits = kSplits},
             device.pool, device.table) {
     SLIP_CHECK(states.reserve(state, o.capacity_tokens));
     fill_cache();
@@ -138,7 +134,7 @@ struct ProductSetup {
             {.batch_rows_max = kSegmentRowsMax,
              .logit_rows_max = kSegmentRowsMax,
              .states_max = 1,
-             .n_splits = kBenchSplits},
+             .n_splits = kSplits},
             device.pool, device.table) {
     WeightView view = shape_of(o);
     const auto n_matrices = static_cast<size_t>(n_rotated(static_cast<int64_t>(view.n_bytes())));
@@ -228,9 +224,11 @@ KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptio
   const double token_bytes = 2.0 * options.n_kv_heads * options.head_dim *
                              static_cast<double>(element_bytes(options.kv_type));
   return {
-      .device = setup->device.describe(),
+      .device = setup->device.name(),
       .kernel =
           std::string(setup->device.table.attention_for(options.kv_type, options.head_dim).name),
+      .n_rows_max =
+          std::min(kSegmentRowsMax, rows_until_split_change(options.context_tokens, kSplits)),
       .run = [setup](int32_t n_rows) { setup->run(n_rows); },
       .bytes = [=](int32_t n_rows) { return token_bytes * (options.context_tokens + n_rows); },
       .flops =
@@ -241,8 +239,9 @@ KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptio
 KernelBench product_bench(const BenchDevice& device, const ProductBenchOptions& options) {
   const auto setup = std::make_shared<ProductSetup>(device, options);
   return {
-      .device = setup->device.describe(),
+      .device = setup->device.name(),
       .kernel = std::string(setup->ops.product_kernel(setup->matrices.front())),
+      .n_rows_max = kSegmentRowsMax,
       .run = [setup](int32_t n_rows) { setup->run(n_rows); },
       .bytes = [setup](int32_t) { return setup->weight_bytes; },
       .flops = [options](int32_t n_rows) { return 2.0 * n_rows * options.n_out * options.n_in; },

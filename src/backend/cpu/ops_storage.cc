@@ -17,6 +17,11 @@ void want_multiple(const std::string& what, int32_t found, int32_t of) {
 
 }  // namespace
 
+std::string device_name(std::string_view kernels, int n_threads) {
+  return "cpu (" + std::string(kernels) + ", " + std::to_string(n_threads) +
+         (n_threads == 1 ? " thread)" : " threads)");
+}
+
 void check_widths(const ModelConfig& config) {
   want_multiple("hidden_size", config.hidden_size, 8);
   want_multiple("intermediate_size", config.intermediate_size, 8);

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/cpu/sequence_state.h"
@@ -12,6 +14,14 @@
 #include "tensor/buffer.h"
 
 namespace slip::cpu {
+
+// W of the split rule. A constant, not a function of the threads: the number of threads must not
+// change a bit. Eight splits of each KV head keep a handful of cores busy and cost one merge of
+// eight.
+inline constexpr int32_t kSplits = 8;
+
+// "cpu (avx2, 2 threads)"
+std::string device_name(std::string_view kernels, int n_threads);
 
 // Limits that all memory is sized from.
 struct OpsPlan {

@@ -1,6 +1,5 @@
 // AMX for attention on a BF16 cache and for products, AVX-512 for everything else: compiled with
-// those options (see
-// ../CMakeLists.txt), called only where `supports` says so.
+// those options (see ../CMakeLists.txt), called only where `supports` says so.
 #include "backend/cpu/kernels/amx_attention_inl.h"
 #include "backend/cpu/kernels/amx_product_inl.h"
 #include "backend/cpu/kernels/make_table_inl.h"

@@ -122,6 +122,22 @@ class AmxAttention {
     return std::clamp(p_.position + 1 - group.begin, 0, group.n_tokens);
   }
 
+  // Where the keys of a piece begin.
+  template <int R>
+  const std::byte* keys_of(const AmxGroup& group, int32_t piece) const {
+    constexpr int32_t kPiecesPerBlock = kTokensPerBlock / kPieceTokens<R>;
+    const int32_t first = piece % kPiecesPerBlock * kPieceTokens<R>;
+    return group.keys[piece / kPiecesPerBlock] +
+           static_cast<size_t>(first * p_.head_dim) * sizeof(uint16_t);
+  }
+  template <int R>
+  void add_weights(int32_t tile, const Softener<R>& softener) const {
+    for (int r = 0; r < R; ++r) {
+      float* weights = s_.weights + (tile + r) * kTileLanes;
+      _mm512_store_ps(weights, _mm512_add_ps(_mm512_load_ps(weights), softener.sum[r]));
+    }
+  }
+
   // Empty where `begin` is not below `end`.
   static AmxGroup group_at(const CacheRange& cache, int32_t begin, int32_t end) {
     AmxGroup group{.begin = begin, .n_tokens = 0, .keys = {}, .columns = {}};
@@ -149,8 +165,6 @@ class AmxAttention {
   void soften_after_scoring(const AmxGroup& group, int32_t tile);
   void mask_scores(const AmxGroup& group, int32_t tile, float* scores) const;
   void raise_maximum(int32_t tile, __m512 highest);
-  template <int R>
-  void add_values(const AmxGroup& group, int32_t tile, PlanePrefetch& prefetch);
   template <int R>
   void add_masked_values(const AmxGroup& group, int32_t tile);
   bool stage_columns(AmxGroup& group, int32_t n_visible) const;
@@ -239,7 +253,7 @@ inline void AmxAttention::run_tiles(const AmxGroup& group, int32_t tile, PlanePr
   if (is_first || !all_visible || !soften_while_scoring<R>(group, tile, keys))
     soften_after_scoring<R>(group, tile);
   if (all_visible) {
-    add_values<R>(group, tile, values);
+    multiply_values<R>(group, sums(tile), values);
   } else {
     add_masked_values<R>(group, tile);
   }
@@ -252,7 +266,6 @@ inline bool AmxAttention::soften_while_scoring(const AmxGroup& group, int32_t ti
                                                PlanePrefetch& prefetch) {
   constexpr int32_t kPiece = kPieceTokens<R>;
   constexpr ptrdiff_t kStride = kPiece * kTileLanes;
-  constexpr int32_t kPiecesPerBlock = kTokensPerBlock / kPiece;
   const int32_t n_steps = p_.head_dim / kStepDims;
   const int32_t pairs_per_step = (kPiece / 2 + n_steps - 1) / n_steps;
   Softener<R> softener{.p = s_.p, .maximum = {}, .sum = {}, .highest = {}};
@@ -264,9 +277,7 @@ inline bool AmxAttention::soften_while_scoring(const AmxGroup& group, int32_t ti
   softener.tile_stride = kStride;
   const int32_t n_pieces = group.n_tokens / kPiece;
   for (int32_t piece = 0; piece < n_pieces; ++piece) {
-    const std::byte* keys =
-        group.keys[piece / kPiecesPerBlock] +
-        static_cast<size_t>(piece % kPiecesPerBlock * kPiece * p_.head_dim) * sizeof(uint16_t);
+    const std::byte* keys = keys_of<R>(group, piece);
     int32_t n_waiting = piece == 0 ? 0 : kPiece / 2;
     softener.scores = ring(piece + 1);
     score_piece<R>(keys, queries(tile), p_.head_dim, ring(piece), kStride, [&] {
@@ -284,10 +295,7 @@ inline bool AmxAttention::soften_while_scoring(const AmxGroup& group, int32_t ti
     moves |= _mm512_cmp_ps_mask(softener.highest[r], limit, _CMP_GT_OQ);
   }
   if (moves != 0) return false;
-  for (int r = 0; r < R; ++r) {
-    float* weights = s_.weights + (tile + r) * kTileLanes;
-    _mm512_store_ps(weights, _mm512_add_ps(_mm512_load_ps(weights), softener.sum[r]));
-  }
+  add_weights(tile, softener);
   return true;
 }
 
@@ -296,11 +304,8 @@ template <int R>
 inline void AmxAttention::soften_after_scoring(const AmxGroup& group, int32_t tile) {
   constexpr int32_t kPiece = kPieceTokens<R>;
   constexpr ptrdiff_t kStride = kGroupTokens * kTileLanes;
-  constexpr int32_t kPiecesPerBlock = kTokensPerBlock / kPiece;
   for (int32_t piece = 0; piece < group.n_tokens / kPiece; ++piece) {
-    const std::byte* keys =
-        group.keys[piece / kPiecesPerBlock] +
-        static_cast<size_t>(piece % kPiecesPerBlock * kPiece * p_.head_dim) * sizeof(uint16_t);
+    const std::byte* keys = keys_of<R>(group, piece);
     score_piece<R>(keys, queries(tile), p_.head_dim, s_.scores + piece * kPiece * kTileLanes,
                    kStride, [] {});
   }
@@ -319,10 +324,7 @@ inline void AmxAttention::soften_after_scoring(const AmxGroup& group, int32_t ti
   softener.scores = s_.scores;
   softener.tile_stride = kStride;
   softener.pairs(group.n_tokens / 2);
-  for (int r = 0; r < R; ++r) {
-    float* weights = s_.weights + (tile + r) * kTileLanes;
-    _mm512_store_ps(weights, _mm512_add_ps(_mm512_load_ps(weights), softener.sum[r]));
-  }
+  add_weights(tile, softener);
 }
 
 // Scores of tokens that a lane may not see become -infinity, whatever they are.
@@ -374,11 +376,6 @@ inline void AmxAttention::multiply_values(const AmxGroup& group, float* sums,
                             sums + static_cast<size_t>(dt) * kTileFloats, stride, prefetch);
     }
   }
-}
-
-template <int R>
-inline void AmxAttention::add_values(const AmxGroup& group, int32_t tile, PlanePrefetch& prefetch) {
-  multiply_values<R>(group, sums(tile), prefetch);
 }
 
 // Copies the columns that some row does not see whole, with zeros for tokens from `n_visible` on,

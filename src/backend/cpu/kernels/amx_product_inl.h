@@ -60,6 +60,9 @@ inline void amx_prepare_row(const PrepareParams& p) {
 struct Codes8 {
   static constexpr size_t kBytes = 512;
   static constexpr bool kHasBias = true;
+  static uint32_t get(const std::byte* row, int32_t column) {
+    return static_cast<uint32_t>(row[column]);
+  }
   static void put(std::byte* tile, int32_t column, int32_t out, uint32_t code) {
     tile[column / 2 * 32 + out * 2 + column % 2] = static_cast<std::byte>(code);
   }
@@ -78,6 +81,9 @@ struct Codes8 {
 struct Codes4 {
   static constexpr size_t kBytes = 256;
   static constexpr bool kHasBias = true;
+  static uint32_t get(const std::byte* row, int32_t column) {
+    return static_cast<uint32_t>(row[column / 2]) >> (column % 2 * 4) & 0xF;
+  }
   static void put(std::byte* tile, int32_t column, int32_t out, uint32_t code) {
     const int32_t row = column / 2;
     tile[row / 2 * 32 + out * 2 + column % 2] |= static_cast<std::byte>(code << (row % 2 * 4));
@@ -99,12 +105,8 @@ struct Codes4 {
   }
 };
 
-struct CodesE4M3 {
-  static constexpr size_t kBytes = 512;
+struct CodesE4M3 : Codes8 {
   static constexpr bool kHasBias = false;
-  static void put(std::byte* tile, int32_t column, int32_t out, uint32_t code) {
-    Codes8::put(tile, column, out, code);
-  }
   static void decode(const std::byte* from, std::byte* to) {
     // 0 to 7 times 2^-9: the subnormals.
     alignas(64) static constexpr uint16_t kSubnormals[32] = {0x0000, 0x3B00, 0x3B80, 0x3BC0,
@@ -150,13 +152,6 @@ size_t packed_bytes(const WeightView& w) {
   return n_strips(w) * PackedLayout<Codes>(w).strip_bytes;
 }
 
-// Code of column `column` of a row of codes.
-template <class Codes>
-inline uint32_t code_at(const std::byte* row, int32_t column) {
-  if constexpr (Codes::kBytes == 512) return static_cast<uint32_t>(row[column]);
-  return static_cast<uint32_t>(row[column / 2]) >> (column % 2 * 4) & 0xF;
-}
-
 template <class Codes>
 void pack_strip(const WeightView& w, int32_t strip, std::byte* packed) {
   const PackedLayout<Codes> layout(w);
@@ -174,7 +169,7 @@ void pack_strip(const WeightView& w, int32_t strip, std::byte* packed) {
         std::byte* tile =
             group + static_cast<size_t>(c / kTileColumns * kStripTiles + o / 16) * Codes::kBytes;
         const int32_t column = static_cast<int32_t>(g) * w.group_size + c;
-        Codes::put(tile, c % kTileColumns, o % 16, code_at<Codes>(codes, column));
+        Codes::put(tile, c % kTileColumns, o % 16, Codes::get(codes, column));
       }
       const size_t scale = scale_row * layout.n_groups + g;
       std::byte* scales = group + layout.code_bytes;
