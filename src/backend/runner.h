@@ -41,8 +41,8 @@ struct RunnerInfo {
   int32_t states_max = 0;
   int32_t n_splits = 0;  // W of backend/split_rule.h
   bool has_draft_head = false;
-  int64_t weight_bytes = 0;       // mapped from the file
-  int64_t step_weight_bytes = 0;  // of these, what one plain decoding step reads
+  int64_t weight_bytes = 0;         // mapped from the file
+  int64_t step_weight_bytes = 0;    // of these, what one plain decoding step reads
   int64_t packed_weight_bytes = 0;  // copies in the order of the kernels, beside the file's
   int64_t workspace_bytes = 0;
   int64_t state_bytes = 0;  // of one state, its cache blocks excluded

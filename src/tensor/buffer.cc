@@ -20,8 +20,8 @@ void* map(size_t n_bytes) {
   return mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-// Begins on a huge page and asks for huge pages: a kernel that walks through a cache of gigabytes would
-// otherwise wait for an address every 4 KiB.
+// Begins on a huge page and asks for huge pages: a kernel that walks through a cache of gigabytes
+// would otherwise wait for an address every 4 KiB.
 void* map_huge(size_t n_bytes) {
   void* const pages = map(n_bytes + kHugePageBytes);
   if (pages == MAP_FAILED) return pages;
@@ -43,7 +43,7 @@ void* map_pages(size_t n_elements, size_t element_bytes) {
   const bool fits =
       n_elements <= (std::numeric_limits<size_t>::max() - kHugePageBytes) / element_bytes;
   const size_t n_bytes = n_elements * element_bytes;
-  void* const pages = !fits                         ? MAP_FAILED
+  void* const pages = !fits                          ? MAP_FAILED
                       : n_bytes < 2 * kHugePageBytes ? map(n_bytes)
                                                      : map_huge(n_bytes);
   if (pages == MAP_FAILED) {
