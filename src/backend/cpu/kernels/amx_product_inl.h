@@ -4,10 +4,9 @@
 // inside the unit; scale and bias follow in float, group after group, so an element's order of
 // additions does not depend on the other rows, and one row costs what sixteen do.
 //
-// A strip of 64 outputs is one stream of memory: for each group of columns the codes as tiles of 32
-// columns by 16 outputs (rows of a tile are pairs of columns), then scales, then biases. Cost of a
-// group of 64 columns and 16 rows: 8 products of 16 cycles, some 400 cycles of conversion for 8-bit
-// codes and 200 for 4-bit ones, against 1,200 and 600 to read them.
+// In a strip (strips_inl.h) codes are tiles of 32 columns by 16 outputs; rows of a tile are pairs
+// of columns. Cost of a group of 64 columns and 16 rows: 8 products of 16 cycles, some 400 cycles
+// of conversion for 8-bit codes and 200 for 4-bit ones, against 1,200 and 600 to read them.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +15,15 @@
 #include <immintrin.h>
 
 #include "backend/cpu/kernels/amx_tiles.h"
+#include "backend/cpu/kernels/strips_inl.h"
 #include "backend/cpu/kernels/table.h"
 #include "tensor/quant.h"
 
 namespace slip::cpu {
 namespace {
 
-constexpr int32_t kStripOuts = kPackedOuts;
 constexpr int32_t kStripTiles = kStripOuts / 16;
-constexpr int32_t kTileColumns = 32;
-constexpr int32_t kGroupColumnsMax = 128;
+constexpr int32_t kTileColumns = kStepColumns;
 constexpr int32_t kChunkRows = 64;  // that share a converted group
 
 // Rows of x as the kernel reads them: tiles [row / 16, column / 32] of BF16, then for each row the
@@ -56,16 +54,26 @@ inline void amx_prepare_row(const PrepareParams& p) {
   }
 }
 
-// One tile of codes: how many bytes it is, how one code gets into it, how it becomes BF16.
-struct Codes8 {
-  static constexpr size_t kBytes = 512;
-  static constexpr bool kHasBias = true;
-  static uint32_t get(const std::byte* row, int32_t column) {
-    return static_cast<uint32_t>(row[column]);
+// Tiles of kTileCodeBytes, [columns / 32, 4].
+template <size_t kTileCodeBytes>
+struct TiledCodes {
+  static constexpr size_t kBytes = kTileCodeBytes;
+  static constexpr size_t code_bytes(int32_t n_columns) {
+    return static_cast<size_t>(n_columns / kTileColumns * kStripTiles) * kBytes;
   }
-  static void put(std::byte* tile, int32_t column, int32_t out, uint32_t code) {
-    tile[column / 2 * 32 + out * 2 + column % 2] = static_cast<std::byte>(code);
+  static std::byte* tile(std::byte* group, int32_t column, int32_t out) {
+    return group + static_cast<size_t>(column / kTileColumns * kStripTiles + out / 16) * kBytes;
   }
+};
+
+struct Codes8 : TiledCodes<512> {
+  static constexpr bool kHasScale = true, kHasBias = true;
+  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+  static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
+    const int32_t at = column % kTileColumns / 2 * 32 + out % 16 * 2 + column % 2;
+    tile(group, column, out)[at] = code;
+  }
+  // A tile as BF16.
   static void decode(const std::byte* from, std::byte* to) {
     for (int32_t r = 0; r < kAmxRows; ++r, from += 32, to += kAmxRowBytes) {
       const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -78,15 +86,14 @@ struct Codes8 {
 };
 
 // Rows 2 i and 2 i + 1 of the tile in the low and high halves of the same bytes.
-struct Codes4 {
-  static constexpr size_t kBytes = 256;
-  static constexpr bool kHasBias = true;
-  static uint32_t get(const std::byte* row, int32_t column) {
-    return static_cast<uint32_t>(row[column / 2]) >> (column % 2 * 4) & 0xF;
+struct Codes4 : TiledCodes<256> {
+  static constexpr bool kHasScale = true, kHasBias = true;
+  static std::byte get(const std::byte* row, int32_t column) {
+    return row[column / 2] >> (column % 2 * 4) & std::byte{0xF};
   }
-  static void put(std::byte* tile, int32_t column, int32_t out, uint32_t code) {
-    const int32_t row = column / 2;
-    tile[row / 2 * 32 + out * 2 + column % 2] |= static_cast<std::byte>(code << (row % 2 * 4));
+  static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
+    const int32_t row = column % kTileColumns / 2;
+    tile(group, column, out)[row / 2 * 32 + out % 16 * 2 + column % 2] |= code << (row % 2 * 4);
   }
   static void decode(const std::byte* from, std::byte* to) {
     // A lookup takes five bits: every number twice, so that the bit above a code does not matter.
@@ -127,60 +134,6 @@ struct CodesE4M3 : Codes8 {
     }
   }
 };
-
-// Where things are in the packed form of a matrix.
-template <class Codes>
-struct PackedLayout {
-  explicit PackedLayout(const WeightView& w)
-      : n_groups(static_cast<size_t>(w.n_in / w.group_size)),
-        steps_per_group(w.group_size / kTileColumns),
-        code_bytes(static_cast<size_t>(steps_per_group * kStripTiles) * Codes::kBytes),
-        scale_bytes(kStripOuts * (w.scale_type == DType::kBF16 ? sizeof(BFloat16) : sizeof(float))),
-        group_bytes(code_bytes + (Codes::kHasBias ? 2 : 1) * scale_bytes),
-        strip_bytes(n_groups * group_bytes) {}
-  size_t n_groups;
-  int32_t steps_per_group;
-  size_t code_bytes, scale_bytes, group_bytes, strip_bytes;
-};
-
-inline size_t n_strips(const WeightView& w) {
-  return static_cast<size_t>((w.n_out + kStripOuts - 1) / kStripOuts);
-}
-
-template <class Codes>
-size_t packed_bytes(const WeightView& w) {
-  return n_strips(w) * PackedLayout<Codes>(w).strip_bytes;
-}
-
-template <class Codes>
-void pack_strip(const WeightView& w, int32_t strip, std::byte* packed) {
-  const PackedLayout<Codes> layout(w);
-  std::byte* to = packed + static_cast<size_t>(strip) * layout.strip_bytes;
-  std::memset(to, 0, layout.strip_bytes);
-  const DType type = w.scale_type == DType::kBF16 ? DType::kBF16 : DType::kF32;
-  const int32_t begin = strip * kStripOuts;
-  for (int32_t o = 0; o < std::min(kStripOuts, w.n_out - begin); ++o) {
-    const std::byte* codes = w.data + static_cast<size_t>(begin + o) * w.row_bytes();
-    const size_t scale_row = Codes::kHasBias ? static_cast<size_t>(begin + o)
-                                             : static_cast<size_t>((begin + o) / kFp8BlockRows);
-    for (size_t g = 0; g < layout.n_groups; ++g) {
-      std::byte* group = to + g * layout.group_bytes;
-      for (int32_t c = 0; c < w.group_size; ++c) {
-        std::byte* tile =
-            group + static_cast<size_t>(c / kTileColumns * kStripTiles + o / 16) * Codes::kBytes;
-        const int32_t column = static_cast<int32_t>(g) * w.group_size + c;
-        Codes::put(tile, c % kTileColumns, o % 16, Codes::get(codes, column));
-      }
-      const size_t scale = scale_row * layout.n_groups + g;
-      std::byte* scales = group + layout.code_bytes;
-      store_float(type, scales, static_cast<size_t>(o), load_float(w.scale_type, w.scales, scale));
-      if constexpr (Codes::kHasBias) {
-        store_float(type, scales + layout.scale_bytes, static_cast<size_t>(o),
-                    load_float(w.scale_type, w.biases, scale));
-      }
-    }
-  }
-}
 
 struct AmxProductScratch {
   alignas(64) std::byte weights[2][kGroupColumnsMax / kTileColumns * kStripTiles][kTileBytes];
@@ -267,14 +220,14 @@ class AmxProduct {
   void run_chunk(int32_t first_row, int32_t n_rows) {
     std::fill_n(s_.sums[0], n_rows * kStripOuts, 0.0f);
     const int32_t n_tiles = (n_rows + 15) / 16;
-    const int32_t n_weights = layout_.steps_per_group * kStripTiles;
+    const int32_t n_weights = steps_per_group() * kStripTiles;
     decode(0, 0, n_weights);
     Unit before{};
     for (size_t g = 0; g < layout_.n_groups; ++g) {
       for (int32_t t = 0; t < n_tiles; ++t) {
         const size_t tile = static_cast<size_t>(first_row / 16 + t) * n_steps_ +
-                            g * static_cast<size_t>(layout_.steps_per_group);
-        multiply_group(p_.inputs + tile * kTileBytes, s_.weights[g % 2], layout_.steps_per_group);
+                            g * static_cast<size_t>(steps_per_group());
+        multiply_group(p_.inputs + tile * kTileBytes, s_.weights[g % 2], steps_per_group());
         add_unit(before, first_row, n_rows);
         if (g + 1 < layout_.n_groups)
           decode(g + 1, n_weights * t / n_tiles, n_weights * (t + 1) / n_tiles);
@@ -305,7 +258,7 @@ class AmxProduct {
     load_scales(group(g) + layout_.code_bytes, is_bf16, scales);
     if constexpr (Codes::kHasBias)
       load_scales(group(g) + layout_.code_bytes + layout_.scale_bytes, is_bf16, biases);
-    const auto steps = static_cast<size_t>(layout_.steps_per_group);
+    const auto steps = static_cast<size_t>(steps_per_group());
     for (int32_t r = 0; r < n; ++r) {
       const float* inputs =
           input_sums_ + static_cast<size_t>(first_row + row + r) * n_steps_ + g * steps;
@@ -324,53 +277,46 @@ class AmxProduct {
     }
   }
 
+  int32_t steps_per_group() const { return layout_.n_columns / kTileColumns; }
+
   const PackedParams& p_;
   const WeightView& w_;
-  PackedLayout<Codes> layout_;
+  StripLayout<Codes> layout_;
   size_t n_steps_;
   const float* input_sums_;
   AmxProductScratch& s_;
 };
 
-inline bool can_pack_groups(const WeightView& w) {
-  return w.group_size % kTileColumns == 0 && w.group_size <= kGroupColumnsMax &&
-         w.n_in % w.group_size == 0;
-}
-
 template <class Codes>
 constexpr PackedProduct amx_product(WeightFormat format) {
   return {.name = "amx",
           .format = format,
-          .can = can_pack_groups,
-          .packed_bytes = packed_bytes<Codes>,
+          .can = can_pack,
+          .packed_bytes = strips_bytes<Codes>,
           .pack_strip = pack_strip<Codes>,
           .product = [](const PackedParams& p) { AmxProduct<Codes>(p).run(); }};
 }
 
-// BF16 weights are right operands as they are: a strip is its tiles, 32 columns after 32 columns.
-inline size_t bf16_strip_bytes(const WeightView& w) {
-  return static_cast<size_t>(w.n_in / kTileColumns * kStripTiles) * kTileBytes;
-}
-
-inline void pack_bf16_strip(const WeightView& w, int32_t strip, std::byte* packed) {
-  auto* to = reinterpret_cast<uint16_t*>(packed + static_cast<size_t>(strip) * bf16_strip_bytes(w));
-  std::memset(to, 0, bf16_strip_bytes(w));
-  const int32_t begin = strip * kStripOuts;
-  for (int32_t o = 0; o < std::min(kStripOuts, w.n_out - begin); ++o) {
-    const std::byte* row = w.data + static_cast<size_t>(begin + o) * w.row_bytes();
-    for (int32_t c = 0; c < w.n_in; ++c) {
-      const int32_t tile = c / kTileColumns * kStripTiles + o / 16;
-      const int32_t at = c % kTileColumns / 2 * 32 + o % 16 * 2 + c % 2;
-      std::memcpy(to + static_cast<size_t>(tile) * kTileBytes / 2 + at, row + c * 2, 2);
-    }
+// BF16 weights are right operands as they are.
+struct CodesBF16 : TiledCodes<kTileBytes> {
+  static constexpr bool kHasScale = false, kHasBias = false;
+  static uint16_t get(const std::byte* row, int32_t column) {
+    uint16_t bits;
+    std::memcpy(&bits, row + column * 2, sizeof bits);
+    return bits;
   }
-}
+  static void put(std::byte* group, int32_t column, int32_t out, uint16_t bits) {
+    const int32_t at = column % kTileColumns / 2 * 32 + out % 16 * 2 + column % 2;
+    std::memcpy(tile(group, column, out) + at * 2, &bits, sizeof bits);
+  }
+};
 
 inline void multiply_bf16_strip(const PackedParams& p) {
   const TileScope tiles;
   auto& s = *reinterpret_cast<AmxProductScratch*>(p.scratch);
   const int32_t n_steps = p.weight->n_in / kTileColumns;
-  const std::byte* strip = p.packed + static_cast<size_t>(p.strip) * bf16_strip_bytes(*p.weight);
+  const std::byte* strip =
+      p.packed + static_cast<size_t>(p.strip) * StripLayout<CodesBF16>(*p.weight).strip_bytes;
   for (int32_t row = 0; row < p.n_rows; row += 16) {
     const std::byte* x =
         p.inputs + static_cast<size_t>(row / 16) * static_cast<size_t>(n_steps) * kTileBytes;
@@ -381,13 +327,12 @@ inline void multiply_bf16_strip(const PackedParams& p) {
   }
 }
 
-constexpr PackedProduct kAmxBF16Product = {
-    .name = "amx",
-    .format = WeightFormat::kBF16,
-    .can = [](const WeightView& w) { return w.n_in % kTileColumns == 0; },
-    .packed_bytes = [](const WeightView& w) { return n_strips(w) * bf16_strip_bytes(w); },
-    .pack_strip = pack_bf16_strip,
-    .product = multiply_bf16_strip};
+constexpr PackedProduct kAmxBF16Product = {.name = "amx",
+                                           .format = WeightFormat::kBF16,
+                                           .can = can_pack,
+                                           .packed_bytes = strips_bytes<CodesBF16>,
+                                           .pack_strip = pack_strip<CodesBF16>,
+                                           .product = multiply_bf16_strip};
 
 }  // namespace
 }  // namespace slip::cpu

@@ -39,11 +39,7 @@ struct F32Elements {
 struct BF16Elements {
   static constexpr DType kType = DType::kBF16;
   static constexpr int32_t kBytes = 2;
-  static Wide load(const std::byte* from) {
-    using Halves = uint16_t __attribute__((vector_size(2 * kWideLanes)));
-    const WideInts bits = __builtin_convertvector(load_as<Halves>(from), WideInts) << 16;
-    return load_as<Wide>(&bits);
-  }
+  static Wide load(const std::byte* from) { return load_bf16<Wide>(from); }
   using Stored = uint16_t;
   static void round(const float* from, Stored* to) { *to = to_bfloat16(*from).bits; }
 };

@@ -6,6 +6,7 @@
 #include "backend/cpu/kernels/delta_net_inl.h"
 #include "backend/cpu/kernels/elementwise_inl.h"
 #include "backend/cpu/kernels/product_inl.h"
+#include "backend/cpu/kernels/strip_product_inl.h"
 #include "backend/cpu/kernels/table.h"
 
 namespace slip::cpu {
@@ -38,7 +39,7 @@ inline double exercise_fma() {
 
 constexpr KernelTable make_table(std::string_view name, bool (*supports)(const CpuFeatures&),
                                  std::span<const AttentionKernel> attention, double (*exercise)(),
-                                 const PackedProducts& packed = {}) {
+                                 const PackedProducts& packed = kPackedStrips) {
   return {
       .name = name,
       .supports = supports,

@@ -106,7 +106,7 @@ struct Fp8BlockRow {
     return {splat_scale(scale_type, scales, index)};
   }
   F8 values(const Header& header, int32_t column) const {
-    return load_e4m3(codes + column) * header.scale;
+    return load_e4m3<F8>(codes + column) * header.scale;
   }
   const std::byte* codes;
   const std::byte* scales;
@@ -330,7 +330,7 @@ constexpr FormatKernels kernels_for(WeightFormat format) {
 constexpr std::array<FormatKernels, kWeightFormatCount> kFormatKernels = {
     kernels_for<PlainRow<4, load_f32>>(WeightFormat::kF32),
     kernels_for<PlainRow<2, load_f16>>(WeightFormat::kF16),
-    kernels_for<PlainRow<2, load_bf16>>(WeightFormat::kBF16),
+    kernels_for<PlainRow<2, load_bf16<F8>>>(WeightFormat::kBF16),
     kernels_for<AffineRow<2>>(WeightFormat::kAffine2),
     kernels_for<AffineRow<3>>(WeightFormat::kAffine3),
     kernels_for<AffineRow<4>>(WeightFormat::kAffine4),

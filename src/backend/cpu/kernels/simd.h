@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tensor/dtype.h"
 
@@ -27,6 +28,14 @@ constexpr int32_t kWideLanes = 8;
 #endif
 using Wide = float __attribute__((vector_size(4 * kWideLanes)));
 using WideInts = int32_t __attribute__((vector_size(4 * kWideLanes)));
+
+// As many integers, and halves of them, as V has floats.
+using U16x8 = uint16_t __attribute__((vector_size(16)));
+using WideHalves = uint16_t __attribute__((vector_size(2 * kWideLanes)));
+template <class V>
+using IntsOf = std::conditional_t<sizeof(V) == sizeof(I8), I8, WideInts>;
+template <class V>
+using HalvesOf = std::conditional_t<sizeof(V) == sizeof(I8), U16x8, WideHalves>;
 
 template <class Vector>
 inline Vector load_as(const void* from) {
@@ -62,11 +71,19 @@ inline F8 fma(F8 a, F8 b, F8 c) {
 inline Wide fma(Wide a, Wide b, Wide c) { return _mm512_fmadd_ps(a, b, c); }
 #endif
 
-// Eight unsigned bytes as integers. The compiler's own conversion takes bytes through general
-// registers.
-inline I8 widen_bytes(const void* from) {
-#if defined(__AVX2__)
-  return reinterpret_cast<I8>(_mm256_cvtepu8_epi32(_mm_loadu_si64(from)));
+// Eight or sixteen unsigned bytes as integers. The compiler's own conversion takes bytes through
+// general registers.
+template <class Ints = I8>
+inline Ints widen_bytes(const void* from) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Ints) == sizeof(__m512i)) {
+    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(from));
+    return reinterpret_cast<Ints>(_mm512_cvtepu8_epi32(bytes));
+  } else {
+    return reinterpret_cast<Ints>(_mm256_cvtepu8_epi32(_mm_loadu_si64(from)));
+  }
+#elif defined(__AVX2__)
+  return reinterpret_cast<Ints>(_mm256_cvtepu8_epi32(_mm_loadu_si64(from)));
 #else
   using U8x16 = uint8_t __attribute__((vector_size(16)));
   U8x16 bytes{}, halves[2];
@@ -76,17 +93,17 @@ inline I8 widen_bytes(const void* from) {
                                       3, 16, 16, 16);
   halves[1] = __builtin_shufflevector(bytes, U8x16{}, 4, 16, 16, 16, 5, 16, 16, 16, 6, 16, 16, 16,
                                       7, 16, 16, 16);
-  return load_as<I8>(halves);
+  return load_as<Ints>(halves);
 #endif
 }
 
-// Eight values of a file, as floats.
+// Values of a file, as floats.
 inline F8 load_f32(const std::byte* from) { return load_as<F8>(from); }
 
-inline F8 load_bf16(const std::byte* from) {
-  using U16x8 = uint16_t __attribute__((vector_size(16)));
-  const I8 bits = __builtin_convertvector(load_as<U16x8>(from), I8) << 16;
-  return load_as<F8>(&bits);
+template <class V = F8>
+inline V load_bf16(const std::byte* from) {
+  const IntsOf<V> bits = __builtin_convertvector(load_as<HalvesOf<V>>(from), IntsOf<V>) << 16;
+  return load_as<V>(&bits);
 }
 
 inline F8 load_f16(const std::byte* from) {
@@ -103,15 +120,17 @@ inline F8 load_f16(const std::byte* from) {
 
 // tensor/dtype.h says what E4M3 is. A subnormal is its mantissa times 2^-9; taking it through a
 // subnormal float instead costs some processors a trap for each vector.
-inline F8 load_e4m3(const std::byte* from) {
-  const I8 codes = widen_bytes(from);
-  const I8 magnitude = codes & 0x7F;
-  const I8 normal = (magnitude << 20) + (120 << 23);
-  const F8 subnormal = __builtin_convertvector(magnitude, F8) * splat(0x1p-9f);
-  I8 bits = magnitude < 8 ? load_as<I8>(&subnormal) : normal;
+template <class V = F8>
+inline V load_e4m3(const std::byte* from) {
+  using Ints = IntsOf<V>;
+  const auto codes = widen_bytes<Ints>(from);
+  const Ints magnitude = codes & 0x7F;
+  const Ints normal = (magnitude << 20) + (120 << 23);
+  const V subnormal = __builtin_convertvector(magnitude, V) * splat<V>(0x1p-9f);
+  Ints bits = magnitude < 8 ? load_as<Ints>(&subnormal) : normal;
   bits |= (codes & 0x80) << 24;
   bits |= (magnitude == 0x7F) & 0x7FC00000;
-  return load_as<F8>(&bits);
+  return load_as<V>(&bits);
 }
 
 // Eight codes of kBits bits, lowest bits first, from kBits bytes; nothing beyond them is read.
