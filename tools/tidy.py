@@ -78,7 +78,7 @@ TESTED_THROUGH = {
     "src/backend/cpu/ops_delta_net_test.cc": ["src/backend/cpu/cpu_ops_delta_net.cc"],
     "src/backend/cpu/ops_experts_test.cc": ["src/backend/cpu/cpu_ops_experts.cc"],
     "src/backend/cpu/ops_project_test.cc": [
-        "src/backend/cpu/cpu_ops.cc", "src/backend/cpu/ops_storage.cc", "src/backend/cpu/reference_ops.cc"],
+        "src/backend/cpu/cpu_ops.cc", "src/backend/cpu/cpu_products.cc", "src/backend/cpu/ops_storage.cc", "src/backend/cpu/reference_ops.cc"],
     "src/draft/copy_source_test.cc": ["src/draft/copy_cursor.cc"],
     "src/engine/engine_test.cc": ["src/engine/chunk_list.cc", "src/engine/request.cc", "src/engine/scheduler.cc"],
     "src/io/mapped_file_test.cc": ["src/io/regular_file.cc"],

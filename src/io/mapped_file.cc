@@ -32,6 +32,13 @@ MappedFile::~MappedFile() {
   SLIP_CHECK(munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()) == 0);
 }
 
+void MappedFile::release_pages() const {
+  if (bytes_.empty()) return;
+  // The mapping is shared and read-only, so nothing is lost. A system that will not do it keeps
+  // the pages, which costs memory that it can take back by itself.
+  madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {

@@ -20,6 +20,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Takes the pages out of this process's memory until they are read again. Views stay valid.
+  void release_pages() const;
+
  private:
   std::span<const std::byte> bytes_;
 };

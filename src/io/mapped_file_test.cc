@@ -1,5 +1,7 @@
 #include "io/mapped_file.h"
 
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -50,6 +52,28 @@ TEST(MappedFile, TakesOverAnotherFileWhenAssigned) {
   MappedFile target(folder.write("a", "old"));
   target = MappedFile(folder.write("b", "new one"));
   EXPECT_EQ(text_of(target), "new one");
+}
+
+// Kibibytes of mapped files in this process's memory.
+int64_t resident_file_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssFile:"))
+      return std::stoll(line.substr(line.find_first_of("0123456789")));
+  }
+  return -1;
+}
+
+TEST(MappedFile, LeavesMemoryWhenItsPagesAreReleasedAndKeepsItsBytes) {
+  constexpr size_t kBytes = 32 << 20;
+  const TemporaryFolder folder;
+  const std::string text(kBytes, 'x');
+  const MappedFile file(folder.write("large", text));
+  ASSERT_EQ(text_of(file), text);  // all of it is in memory now
+  const int64_t before = resident_file_kib();
+  file.release_pages();
+  EXPECT_LT(resident_file_kib(), before - static_cast<int64_t>(kBytes / 1024 / 2));
+  EXPECT_EQ(text_of(file), text);
 }
 
 TEST(MappedFile, SaysThatAFileIsNotThere) {

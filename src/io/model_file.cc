@@ -89,6 +89,10 @@ size_t ModelFile::n_bytes() const {
   return n;
 }
 
+void ModelFile::release_pages() const {
+  for (const MappedFile& shard : shards_) shard.release_pages();
+}
+
 fs::path ModelFile::tokenizer_json() const { return existing_file(folder_ / "tokenizer.json"); }
 
 fs::path ModelFile::tokenizer_config() const {

@@ -29,6 +29,9 @@ class ModelFile {
   const TensorMap& tensors() const { return tensors_; }  // views stay valid while this object lives
   size_t n_bytes() const;                                // of all tensors
 
+  // Once most tensors have been read for the last time: see MappedFile::release_pages().
+  void release_pages() const;
+
   // The other files of the folder; empty paths where there is none. A link that leads nowhere is
   // a file that cannot be opened.
   std::filesystem::path tokenizer_json() const;

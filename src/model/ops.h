@@ -37,8 +37,9 @@ int32_t act_width(const ModelConfig& config, Act act);
 enum class MatrixRef : int32_t { kNone = -1 };
 enum class VectorRef : int32_t { kNone = -1 };
 
-// What a matrix is for. A backend may keep those of project() in an order of its own.
-enum class MatrixUse : uint8_t { kProject, kOther };
+// What a matrix is for. A backend may keep those of products in an order of its own and round what
+// they multiply. Others are looked up, or decide: a router's logits stay as exact as they can be.
+enum class MatrixUse : uint8_t { kProduct, kOther };
 
 // Rows of one sequence within a pass: positions [position, position + n_rows) of a KV layer or of
 // the recurrence.

@@ -9,7 +9,7 @@ Transformer::Transformer(const LoadedModel& model, Ops& ops)
   const ModelConfig& config = model.config;
   const ModelWeights& weights = model.weights;
   const bool is_tied = weights.head.data == weights.embedding.data;
-  embedding_ = add_matrix(weights.embedding, is_tied ? MatrixUse::kProject : MatrixUse::kOther);
+  embedding_ = add_matrix(weights.embedding, is_tied ? MatrixUse::kProduct : MatrixUse::kOther);
   int32_t n_of_kind[2] = {0, 0};
   for (size_t i = 0; i < config.layers.size(); ++i) {
     int32_t& n = n_of_kind[static_cast<int>(config.layers[i].mixer)];
@@ -78,19 +78,18 @@ Transformer::DeltaNet Transformer::add_delta_net(const DeltaNetWeights& weights)
           .out = add_matrix(weights.out)};
 }
 
-FfnRefs Transformer::add_ffn(const FfnWeights& weights, MatrixUse use) {
-  return {.gate = add_matrix(weights.gate, use),
-          .up = add_matrix(weights.up, use),
-          .down = add_matrix(weights.down, use)};
+FfnRefs Transformer::add_ffn(const FfnWeights& weights) {
+  return {.gate = add_matrix(weights.gate),
+          .up = add_matrix(weights.up),
+          .down = add_matrix(weights.down)};
 }
 
 Transformer::Experts Transformer::add_experts(const ExpertsWeights& weights) {
-  constexpr MatrixUse kUse = MatrixUse::kOther;
-  Experts experts{.router = add_matrix(weights.router, kUse),
-                  .shared_gate = add_matrix(weights.shared_gate, kUse),
+  Experts experts{.router = add_matrix(weights.router, MatrixUse::kOther),
+                  .shared_gate = add_matrix(weights.shared_gate, MatrixUse::kOther),
                   .experts = {},
-                  .shared = add_ffn(weights.shared, kUse)};
-  for (const FfnWeights& expert : weights.experts) experts.experts.push_back(add_ffn(expert, kUse));
+                  .shared = add_ffn(weights.shared)};
+  for (const FfnWeights& expert : weights.experts) experts.experts.push_back(add_ffn(expert));
   return experts;
 }
 

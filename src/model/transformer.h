@@ -66,9 +66,9 @@ class Transformer {
   Layer add_layer(const LayerWeights& weights, LayerConfig config, int32_t mixer_index);
   Attention add_attention(const AttentionWeights& weights);
   DeltaNet add_delta_net(const DeltaNetWeights& weights);
-  FfnRefs add_ffn(const FfnWeights& weights, MatrixUse use = MatrixUse::kProject);
+  FfnRefs add_ffn(const FfnWeights& weights);
   Experts add_experts(const ExpertsWeights& weights);
-  MatrixRef add_matrix(const WeightView& weight, MatrixUse use = MatrixUse::kProject);
+  MatrixRef add_matrix(const WeightView& weight, MatrixUse use = MatrixUse::kProduct);
   VectorRef add_vector(const Vector& values);
 
   void run_layer(const Pass& pass, const Layer& layer);

@@ -10,6 +10,12 @@ namespace slip {
 
 inline constexpr size_t kBufferAlignment = 64;  // a cache line, and the widest vector register
 
+// `n_floats` or a few more, so that what follows them begins on a cache line, too.
+constexpr size_t whole_lines(size_t n_floats) {
+  constexpr size_t kLine = kBufferAlignment / sizeof(float);
+  return (n_floats + kLine - 1) / kLine * kLine;
+}
+
 // Whole zeroed pages, touched on first use, so that a large buffer costs only what is written.
 // Throws Error{kInsufficientMemory} with the size when the system refuses.
 void* map_pages(size_t n_elements, size_t element_bytes);

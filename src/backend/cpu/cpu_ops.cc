@@ -9,9 +9,8 @@ namespace slip::cpu {
 namespace {
 
 constexpr int32_t kRowsInline = 8;  // fewer rows of elementwise work cost less than waking the pool
-constexpr int32_t kOutsPerItemMax = 64;  // outputs of a product that a thread takes at a time
-constexpr int32_t kItemsPerThread = 4;   // evens out threads of unequal speed
-constexpr size_t kWeightsMax = 4;        // of one project
+constexpr int32_t kItemsPerThread = 4;  // evens out threads of unequal speed
+constexpr size_t kWeightsMax = 4;       // of one project
 
 template <class Body>
 void for_rows(ThreadPool& pool, int32_t n_rows, Body&& body) {
@@ -34,12 +33,6 @@ int32_t input_width_max(const ModelConfig& config) {
   return width;
 }
 
-size_t input_bytes_max(const PackedProducts& packed, const OpsPlan& plan,
-                       const ModelConfig& config) {
-  if (packed.kernels.empty()) return 0;
-  return packed.input_bytes(static_cast<int32_t>(rows_max(plan)), input_width_max(config));
-}
-
 }  // namespace
 
 CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
@@ -48,15 +41,15 @@ CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
     : OpsStorage(config, layout, states, plan),
       pool_(pool),
       kernels_(kernels),
-      product_floats_(std::max(product_scratch_floats(static_cast<int32_t>(rows_max(plan))),
-                               kernels.packed.scratch_bytes / sizeof(float))),
-      outputs_floats_(rows_max(plan) * kOutsPerItemMax),
+      products_(*this, pool, kernels),
+      product_floats_(products_.scratch_floats(static_cast<int32_t>(rows_max(plan)))),
+      outputs_floats_(rows_max(plan) * CpuProducts::kOutsPerItem),
       scratch_(static_cast<size_t>(pool.n_threads()) * (product_floats_ + 2 * outputs_floats_)),
       normed_(rows_max(plan) * static_cast<size_t>(config.hidden_size)),
-      inputs_(input_bytes_max(kernels.packed, plan, config)),
+      inputs_(products_.input_bytes(static_cast<int32_t>(rows_max(plan)), input_width_max(config))),
       attention_(*this, pool, kernels),
       delta_net_(*this, pool, kernels),
-      experts_(*this, pool, kernels) {}
+      experts_(*this, pool, kernels, products_) {}
 
 void CpuOps::embed(const Pass& pass, MatrixRef table, Act out) {
   check_pass(pass);
@@ -80,44 +73,28 @@ void CpuOps::norm(const Pass& pass, const NormArgs& args) {
   });
 }
 
-CpuOps::Inputs CpuOps::normalised_inputs(const ProjectArgs& args) {
-  if (args.norm == VectorRef::kNone) return {act(args.x), stride(args.x)};
-  const auto width = static_cast<size_t>(config().hidden_size);
+CpuProducts::Inputs CpuOps::inputs_of(const ProjectArgs& args) {
+  CpuProducts::Inputs x{act(args.x), stride(args.x), args.n_rows, inputs_.data()};
+  const bool is_normed = args.norm != VectorRef::kNone;
+  const bool any_packed =
+      std::ranges::any_of(args.weights, [&](MatrixRef ref) { return products_.is_packed(ref); });
+  if (is_normed) {
+    x.rows = normed_.data();
+    x.stride = static_cast<size_t>(config().hidden_size);
+  }
+  if (!is_normed && !any_packed) return x;
+  const int32_t n_in = matrix(args.weights[0]).n_in;
   for_rows(pool_, args.n_rows, [&](int32_t r) {
-    kernels_.rms_norm({.x = row(args.x, r),
-                       .weight = vector(args.norm).data(),
-                       .y = normed_.data() + static_cast<size_t>(r) * width,
-                       .dim = config().hidden_size,
-                       .eps = config().rms_norm_eps});
+    if (is_normed) {
+      kernels_.rms_norm({.x = row(args.x, r),
+                         .weight = vector(args.norm).data(),
+                         .y = normed_.data() + static_cast<size_t>(r) * x.stride,
+                         .dim = n_in,
+                         .eps = config().rms_norm_eps});
+    }
+    if (any_packed) products_.prepare_row(x, n_in, r);
   });
-  return {normed_.data(), width};
-}
-
-void CpuOps::prepare_matrix(MatrixRef ref) {
-  const WeightView& weight = matrix(ref);
-  packed_.resize(static_cast<size_t>(ref) + 1);
-  Packed& packed = packed_.back();
-  packed.kernel = kernels_.packed.maybe_for(weight);
-  if (packed.kernel == nullptr) return;
-  packed.bytes = ByteBuffer(packed.kernel->packed_bytes(weight));
-  pool_.run((weight.n_out + kPackedOuts - 1) / kPackedOuts,
-            [&](int strip, int) { packed.kernel->pack_strip(weight, strip, packed.bytes.data()); });
-}
-
-int64_t CpuOps::packed_bytes() const {
-  size_t sum = 0;
-  for (const Packed& packed : packed_) sum += packed.bytes.n_bytes();
-  return static_cast<int64_t>(sum);
-}
-
-void CpuOps::prepare_inputs(Inputs x, int32_t n_in, int32_t n_rows) {
-  for_rows(pool_, n_rows, [&](int32_t r) {
-    kernels_.packed.prepare_row({.x = x.rows + static_cast<size_t>(r) * x.stride,
-                                 .n_in = n_in,
-                                 .row = r,
-                                 .n_rows = n_rows,
-                                 .inputs = inputs_.data()});
-  });
+  return x;
 }
 
 void CpuOps::project(const ProjectArgs& args) {
@@ -129,19 +106,18 @@ void CpuOps::project(const ProjectArgs& args) {
   int32_t n_outs = 0;
   for (size_t i = 0; i < n_walked; ++i) n_outs += matrix(args.weights[i]).n_out;
   const int32_t even = n_outs / (kItemsPerThread * pool_.n_threads()) / kPanelOuts * kPanelOuts;
-  const bool any_packed = std::ranges::any_of(
-      args.weights, [&](MatrixRef ref) { return maybe_packed(ref) != nullptr; });
-  static_assert(kPackedOuts == kOutsPerItemMax);
-  const int32_t outs_per_item =
-      any_packed ? kPackedOuts : std::clamp(even, kPanelOuts, kOutsPerItemMax);
+  const bool any_packed =
+      std::ranges::any_of(args.weights, [&](MatrixRef ref) { return products_.is_packed(ref); });
+  const int32_t outs_per_item = any_packed
+                                    ? CpuProducts::kOutsPerItem
+                                    : std::clamp(even, kPanelOuts, CpuProducts::kOutsPerItem);
 
   std::array<int32_t, kWeightsMax + 1> item_begin{};  // of each matrix
   for (size_t i = 0; i < n_walked; ++i) {
     item_begin[i + 1] =
         item_begin[i] + (matrix(args.weights[i]).n_out + outs_per_item - 1) / outs_per_item;
   }
-  const Inputs x = normalised_inputs(args);
-  if (any_packed) prepare_inputs(x, matrix(args.weights[0]).n_in, args.n_rows);
+  const CpuProducts::Inputs x = inputs_of(args);
   pool_.run(item_begin[n_walked], [&](int item, int thread) {
     OutRange range{.weight = 0, .begin = 0, .end = 0, .column = args.out_column};
     for (; item >= item_begin[range.weight + 1]; ++range.weight)
@@ -152,34 +128,16 @@ void CpuOps::project(const ProjectArgs& args) {
   });
 }
 
-void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, int thread) {
+void CpuOps::project_range(const ProjectArgs& args, const CpuProducts::Inputs& x, OutRange range,
+                           int thread) {
+  constexpr size_t kWaitingStride = CpuProducts::kOutsPerItem;
   float* scratch =
       scratch_.data() + static_cast<size_t>(thread) * (product_floats_ + 2 * outputs_floats_);
   float* first = scratch + product_floats_;
   float* second = first + outputs_floats_;
   const int32_t n_outs = range.end - range.begin;
   const auto multiply = [&](size_t weight, float* y, size_t y_stride) {
-    if (const Packed* packed = maybe_packed(args.weights[weight])) {
-      packed->kernel->product({.weight = &matrix(args.weights[weight]),
-                               .packed = packed->bytes.data(),
-                               .strip = range.begin / kPackedOuts,
-                               .inputs = inputs_.data(),
-                               .n_rows = args.n_rows,
-                               .y = y,
-                               .y_stride = y_stride,
-                               .n_outs = n_outs,
-                               .scratch = reinterpret_cast<std::byte*>(scratch)});
-      return;
-    }
-    kernels_.product({.weight = &matrix(args.weights[weight]),
-                      .out_begin = range.begin,
-                      .out_end = range.end,
-                      .x = x.rows,
-                      .y = y,
-                      .x_stride = x.stride,
-                      .y_stride = y_stride,
-                      .n_rows = args.n_rows,
-                      .scratch = scratch});
+    products_.multiply({args.weights[weight], range.begin, range.end}, x, y, y_stride, scratch);
   };
   float* out = act(args.out) + range.column + range.begin;
   if (args.epilogue == Epilogue::kNone) {
@@ -191,10 +149,10 @@ void CpuOps::project_range(const ProjectArgs& args, Inputs x, OutRange range, in
     return;
   }
 
-  multiply(range.weight, first, kOutsPerItemMax);
-  if (args.epilogue == Epilogue::kSiluMul) multiply(range.weight + 1, second, kOutsPerItemMax);
+  multiply(range.weight, first, kWaitingStride);
+  if (args.epilogue == Epilogue::kSiluMul) multiply(range.weight + 1, second, kWaitingStride);
   for (int32_t r = 0; r < args.n_rows;
-       ++r, out += stride(args.out), first += kOutsPerItemMax, second += kOutsPerItemMax) {
+       ++r, out += stride(args.out), first += kWaitingStride, second += kWaitingStride) {
     if (args.epilogue == Epilogue::kSiluMul) {
       kernels_.silu_mul(first, second, out, n_outs);
     } else {

@@ -5,11 +5,11 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "backend/cpu/cpu_ops_attention.h"
 #include "backend/cpu/cpu_ops_delta_net.h"
 #include "backend/cpu/cpu_ops_experts.h"
+#include "backend/cpu/cpu_products.h"
 #include "backend/cpu/kernels/table.h"
 #include "backend/cpu/ops_storage.h"
 #include "base/thread_pool.h"
@@ -35,20 +35,12 @@ class CpuOps final : public OpsStorage {
 
   int64_t workspace_bytes() const override;
 
-  int64_t packed_bytes() const override;
+  int64_t packed_bytes() const override { return products_.packed_bytes(); }
 
   // The name of what multiplies by a matrix.
-  std::string_view product_kernel(MatrixRef ref) const {
-    const Packed* packed = maybe_packed(ref);
-    return packed == nullptr ? "fma" : packed->kernel->name;
-  }
+  std::string_view product_kernel(MatrixRef ref) const { return products_.kernel(ref); }
 
  private:
-  // Rows of x as a product reads them: of an activation, or normalised.
-  struct Inputs {
-    const float* rows;
-    size_t stride;
-  };
   // Outputs [begin, end) of the weight with index `weight` in ProjectArgs, which start at `column`
   // of the result.
   struct OutRange {
@@ -56,29 +48,19 @@ class CpuOps final : public OpsStorage {
     int32_t begin, end, column;
   };
 
-  // A matrix in the order of its kernel; without one where it stays as it lies.
-  struct Packed {
-    const PackedProduct* kernel = nullptr;
-    ByteBuffer bytes;
-  };
-
-  void prepare_matrix(MatrixRef ref) override;
-  const Packed* maybe_packed(MatrixRef ref) const {
-    const auto i = static_cast<size_t>(ref);
-    return i < packed_.size() && packed_[i].kernel != nullptr ? &packed_[i] : nullptr;
-  }
-  void prepare_inputs(Inputs x, int32_t n_in, int32_t n_rows);
-  Inputs normalised_inputs(const ProjectArgs& args);
-  void project_range(const ProjectArgs& args, Inputs x, OutRange range, int thread);
+  void prepare_matrix(MatrixRef ref) override { products_.pack(ref); }
+  CpuProducts::Inputs inputs_of(const ProjectArgs& args);
+  void project_range(const ProjectArgs& args, const CpuProducts::Inputs& x, OutRange range,
+                     int thread);
 
   ThreadPool& pool_;
   const KernelTable& kernels_;
-  size_t product_floats_;       // scratch of a product kernel
-  size_t outputs_floats_;       // [rows, kOutsPerItemMax] outputs that wait for an epilogue
-  FloatBuffer scratch_;         // of each thread: a product's, then outputs of two weights
-  FloatBuffer normed_;          // [batch_rows_max, hidden_size]
-  ByteBuffer inputs_;           // rows of x as packed products read them; empty without such
-  std::vector<Packed> packed_;  // by MatrixRef
+  CpuProducts products_;
+  size_t product_floats_;  // scratch of a product kernel
+  size_t outputs_floats_;  // [rows, kOutsPerItem] outputs that wait for an epilogue
+  FloatBuffer scratch_;    // of each thread: a product's, then outputs of two weights
+  FloatBuffer normed_;     // [batch_rows_max, hidden_size]
+  ByteBuffer inputs_;      // rows of x as packed products read them
   CpuAttention attention_;
   CpuDeltaNet delta_net_;
   CpuExperts experts_;

@@ -16,12 +16,6 @@ size_t floats(int64_t a, int64_t b, int64_t c = 1, int64_t d = 1, int64_t e = 1)
   return static_cast<size_t>(a * b * c * d * e);
 }
 
-// The scratch of every thread starts on a cache line.
-size_t whole_lines(size_t n_floats) {
-  constexpr size_t kLine = kBufferAlignment / sizeof(float);
-  return (n_floats + kLine - 1) / kLine * kLine;
-}
-
 }  // namespace
 
 CpuAttention::CpuAttention(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels)

@@ -11,28 +11,39 @@ namespace {
 
 // More rows at a time would find more company for each expert, and cost more room.
 constexpr int32_t kSortedRowsMax = 256;
-constexpr int32_t kOutsPerItem = 64;
+constexpr int32_t kOutsPerItem = CpuProducts::kOutsPerItem;
 
 size_t floats(size_t a, size_t b) { return a * b; }
 
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
+// Whatever the sizes of the groups: what a group of one row takes more than its share is its
+// padding.
+size_t prepared_bytes_max(const CpuProducts& products, size_t n_rows, size_t n_groups,
+                          size_t width) {
+  const auto n_in = static_cast<int32_t>(width);
+  return products.input_bytes(static_cast<int32_t>(n_rows), n_in) +
+         n_groups * products.input_bytes(1, n_in);
+}
+
 int32_t n_items_of(int32_t n_outs) { return (n_outs + kOutsPerItem - 1) / kOutsPerItem; }
 
 }  // namespace
 
-CpuExperts::CpuExperts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels)
+CpuExperts::CpuExperts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels,
+                       const CpuProducts& products)
     : storage_(storage),
       config_(storage.config().experts),
       pool_(pool),
       kernels_(kernels),
+      products_(products),
       width_(static_cast<size_t>(storage.config().hidden_size)),
       ffn_width_(static_cast<size_t>(
           std::max(config_.intermediate_size, config_.shared_intermediate_size))),
       per_row_(config_.n_experts_per_token + (config_.shared_intermediate_size > 0 ? 1 : 0)),
       slab_rows_(config_.n_experts > 0 ? std::min(kSortedRowsMax, storage.plan().batch_rows_max)
                                        : 0),
-      product_floats_(product_scratch_floats(slab_rows_)),
+      product_floats_(products.scratch_floats(slab_rows_)),
       scratch_floats_(product_floats_ + 2 * floats(index(slab_rows_), kOutsPerItem)) {
   if (slab_rows_ == 0) return;
   const size_t rows = index(slab_rows_);
@@ -53,7 +64,9 @@ CpuExperts::CpuExperts(const OpsStorage& storage, ThreadPool& pool, const Kernel
   begin_.resize(n_experts + 2);
   const size_t n_groups = std::min(slots, n_experts + 1);
   groups_.reserve(n_groups);
+  group_of_.resize(slots);
   const size_t widest = std::max(width_, ffn_width_);
+  prepared_ = ByteBuffer(prepared_bytes_max(products, slots, n_groups, widest));
   items_.reserve(n_groups * index(n_items_of(static_cast<int32_t>(widest))));
 }
 
@@ -62,9 +75,9 @@ int64_t CpuExperts::workspace_bytes() const {
   for (const FloatBuffer* b :
        {&normed_, &router_, &shared_gate_, &weights_, &inputs_, &hidden_, &outputs_, &scratch_})
     sum += b->n_bytes();
-  for (const std::vector<int32_t>* v : {&order_, &chosen_, &place_, &begin_})
+  for (const std::vector<int32_t>* v : {&order_, &chosen_, &place_, &begin_, &group_of_})
     sum += v->size() * sizeof(int32_t);
-  return static_cast<int64_t>(sum);
+  return static_cast<int64_t>(sum + prepared_.n_bytes());
 }
 
 void CpuExperts::run(const Pass& pass, const ExpertsArgs& args) {
@@ -78,7 +91,9 @@ void CpuExperts::run_slab(const ExpertsArgs& args, int32_t first_row, int32_t n_
   route(args, first_row, n_rows);
   sort_rows(args, n_rows);
   gather(n_rows);
+  prepare(inputs_, width_, &FfnRefs::gate);
   for_items(Act::kFfn, [&](const Item& item, int thread) { run_up(item, thread); });
+  prepare(hidden_, ffn_width_, &FfnRefs::down);
   for_items(Act::kResidual, [&](const Item& item, int thread) { run_down(item, thread); });
   combine(first_row, n_rows);
 }
@@ -94,20 +109,16 @@ void CpuExperts::route(const ExpertsArgs& args, int32_t first_row, int32_t n_row
   // The router in pieces, and the shared expert's gate as one more.
   const int32_t n_pieces = n_items_of(config_.n_experts);
   const bool has_shared = config_.shared_intermediate_size > 0;
-  const Group all{.ffn = {}, .begin = 0, .n_rows = n_rows};
+  const CpuProducts::Inputs x{normed_.data(), width_, n_rows, /*prepared=*/nullptr};
   pool_.run(n_pieces + (has_shared ? 1 : 0), [&](int i, int thread) {
     float* scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
     if (i == n_pieces) {
-      const Item item{.group = &all, .out_begin = 0, .out_end = 1};
-      multiply(args.shared_gate, item, {normed_.data(), width_}, {shared_gate_.data(), 1}, scratch);
+      products_.multiply({args.shared_gate, 0, 1}, x, shared_gate_.data(), 1, scratch);
       return;
     }
     const int32_t begin = i * kOutsPerItem;
-    const Item item{.group = &all,
-                    .out_begin = begin,
-                    .out_end = std::min(config_.n_experts, begin + kOutsPerItem)};
-    multiply(args.router, item, {normed_.data(), width_},
-             {router_.data() + begin, index(config_.n_experts)}, scratch);
+    products_.multiply({args.router, begin, std::min(config_.n_experts, begin + kOutsPerItem)}, x,
+                       router_.data() + begin, index(config_.n_experts), scratch);
   });
   pool_.run(n_rows, [&](int row, int thread) { choose(row, thread); });
 }
@@ -156,7 +167,9 @@ void CpuExperts::sort_rows(const ExpertsArgs& args, int32_t n_rows) {
     if (n == 0) continue;
     groups_.push_back({.ffn = e < config_.n_experts ? args.experts[index(e)] : args.shared,
                        .begin = begin_[index(e)],
-                       .n_rows = n});
+                       .n_rows = n,
+                       .prepared = nullptr});
+    std::fill_n(group_of_.begin() + begin_[index(e)], n, static_cast<int32_t>(groups_.size()) - 1);
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) place_[slot] = begin_[index(slots[slot])]++;
 }
@@ -187,28 +200,43 @@ void CpuExperts::for_items(Act of_outputs, Body&& body) {
             [&](int i, int thread) { body(items_[index(i)], thread); });
 }
 
-void CpuExperts::multiply(MatrixRef weight, const Item& item, Rows<const float> x, Rows<float> y,
-                          float* scratch) const {
-  kernels_.product({.weight = &storage_.matrix(weight),
-                    .out_begin = item.out_begin,
-                    .out_end = item.out_end,
-                    .x = x.data + index(item.group->begin) * x.stride,
-                    .y = y.data,
-                    .x_stride = x.stride,
-                    .y_stride = y.stride,
-                    .n_rows = item.group->n_rows,
-                    .scratch = scratch});
+CpuProducts::Inputs CpuExperts::inputs_of(const Group& group, const FloatBuffer& from,
+                                          size_t width) const {
+  return {from.data() + index(group.begin) * width, width, group.n_rows, group.prepared};
+}
+
+// The rows of every group whose matrices are packed, as those read them.
+//   first  the matrix that stands for all that read these rows
+void CpuExperts::prepare(const FloatBuffer& from, size_t width, MatrixRef FfnRefs::*first) {
+  std::byte* at = prepared_.data();
+  for (Group& group : groups_) {
+    const MatrixRef ref = group.ffn.*first;
+    group.prepared = at;
+    if (products_.is_packed(ref))
+      at += products_.input_bytes(group.n_rows, storage_.matrix(ref).n_in);
+  }
+  if (at == prepared_.data()) return;
+  const Group& last = groups_.back();
+  pool_.run(last.begin + last.n_rows, [&](int place, int) {
+    const Group& group = groups_[index(group_of_[index(place)])];
+    const MatrixRef ref = group.ffn.*first;
+    if (!products_.is_packed(ref)) return;
+    products_.prepare_row(inputs_of(group, from, width), storage_.matrix(ref).n_in,
+                          place - group.begin);
+  });
 }
 
 void CpuExperts::run_up(const Item& item, int thread) {
   const Group& group = *item.group;
   float* scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
-  const Rows<float> gate{scratch + product_floats_, kOutsPerItem};
-  const Rows<float> up{gate.data + floats(index(slab_rows_), kOutsPerItem), kOutsPerItem};
-  multiply(group.ffn.gate, item, {inputs_.data(), width_}, gate, scratch);
-  multiply(group.ffn.up, item, {inputs_.data(), width_}, up, scratch);
+  float* gate = scratch + product_floats_;
+  float* up = gate + floats(index(slab_rows_), kOutsPerItem);
+  const CpuProducts::Inputs x = inputs_of(group, inputs_, width_);
+  products_.multiply({group.ffn.gate, item.out_begin, item.out_end}, x, gate, kOutsPerItem,
+                     scratch);
+  products_.multiply({group.ffn.up, item.out_begin, item.out_end}, x, up, kOutsPerItem, scratch);
   for (int32_t r = 0; r < group.n_rows; ++r) {
-    kernels_.silu_mul(gate.data + r * kOutsPerItem, up.data + r * kOutsPerItem,
+    kernels_.silu_mul(gate + r * kOutsPerItem, up + r * kOutsPerItem,
                       hidden_.data() + index(group.begin + r) * ffn_width_ + item.out_begin,
                       item.out_end - item.out_begin);
   }
@@ -217,7 +245,8 @@ void CpuExperts::run_up(const Item& item, int thread) {
 void CpuExperts::run_down(const Item& item, int thread) {
   float* scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
   float* out = outputs_.data() + index(item.group->begin) * width_ + item.out_begin;
-  multiply(item.group->ffn.down, item, {hidden_.data(), ffn_width_}, {out, width_}, scratch);
+  products_.multiply({item.group->ffn.down, item.out_begin, item.out_end},
+                     inputs_of(*item.group, hidden_, ffn_width_), out, width_, scratch);
 }
 
 void CpuExperts::combine(int32_t first_row, int32_t n_rows) {

@@ -334,7 +334,9 @@ void CpuRunner::read_draft_logits(int32_t request, std::span<float> logits) {
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options) {
   LoadedModel model = load_model(file);
   const RunnerOptions resolved = resolve(options, model.config);
-  return std::make_unique<CpuRunner>(file, std::move(model), resolved);
+  auto runner = std::make_unique<CpuRunner>(file, std::move(model), resolved);
+  if (runner->info().packed_weight_bytes > 0) file.release_pages();
+  return runner;
 }
 
 }  // namespace slip::cpu

@@ -140,7 +140,7 @@ struct ProductSetup {
     const auto n_matrices = static_cast<size_t>(n_rotated(static_cast<int64_t>(view.n_bytes())));
     for (size_t i = 0; i < n_matrices; ++i) {
       bytes.push_back(random_weight(view));
-      matrices.push_back(ops.add_matrix(view, MatrixUse::kProject));
+      matrices.push_back(ops.add_matrix(view, MatrixUse::kProduct));
     }
     weight_bytes = static_cast<double>(view.n_bytes());
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {

@@ -97,7 +97,7 @@ struct Projection {
     for (size_t i = 0; i < c.n_outs.size(); ++i) {
       matrices.push_back(
           make_matrix({c.format, c.group_size, c.n_outs[i], c.n_in, c.scale_type}, 10 * i));
-      refs.push_back(ops.add_matrix(matrices.back().view, MatrixUse::kProject));
+      refs.push_back(ops.add_matrix(matrices.back().view, MatrixUse::kProduct));
     }
     if (c.has_norm) args.norm = ops.add_vector(random_floats(static_cast<size_t>(c.n_in), 77));
     args.weights = refs;
@@ -144,7 +144,8 @@ TEST(Project, AgreesWithTheDefinitionForEveryFormatWidthAndRowCount) {
     for (const KernelTable* table : usable_tables()) {
       const auto ops = make_ops(world, *table, pool);
       Projection projection(c, *ops);
-      const bool rounds = c.has_norm && table->packed.maybe_for(projection.matrices[0].view);
+      const bool rounds = c.has_norm && table->packed.rounds_inputs &&
+                          table->packed.maybe_for(projection.matrices[0].view);
       for (const int32_t n_rows : {1, 2, 3, 4, 5, 7, 33, 96}) {
         expect_close(projection.run(n_rows, 0, 1), definition.run(n_rows, 0, 1),
                      kProductTolerance + (rounds ? kRoundedInputs : 0),
@@ -210,7 +211,7 @@ TEST(PackedProjection, HoldsEveryCodeExactly) {
       if (table->packed.maybe_for(m.view) == nullptr) continue;
       World world(config, 1, 0);
       CpuOps ops(world.config, world.layout, world.states, kPlan, pool, *table);
-      const MatrixRef ref = ops.add_matrix(m.view, MatrixUse::kProject);
+      const MatrixRef ref = ops.add_matrix(m.view, MatrixUse::kProduct);
       EXPECT_EQ(ops.product_kernel(ref), table->packed.maybe_for(m.view)->name);
       for (const int32_t column : {0, 1, 31, 32, 77, 127}) {
         std::fill_n(ops.act(Act::kResidual), kIn, 0.0f);
@@ -243,7 +244,7 @@ TEST(PackedProjection, CountsItsCopiesAndLeavesOtherMatricesAlone) {
     CpuOps ops(world.config, world.layout, world.states, kPlan, pool, *table);
     EXPECT_EQ(ops.product_kernel(ops.add_matrix(m.view, MatrixUse::kOther)), "fma");
     EXPECT_EQ(ops.packed_bytes(), 0);
-    ops.add_matrix(m.view, MatrixUse::kProject);
+    ops.add_matrix(m.view, MatrixUse::kProduct);
     const PackedProduct* packed = table->packed.maybe_for(m.view);
     // Two strips of 64 outputs: codes, scales and biases.
     const int64_t wanted = packed == nullptr ? 0 : 128 * (128 + 2 * 2 * 2);
@@ -294,7 +295,7 @@ TEST(Project, RefusesAWidthThatVectorsCannotDivide) {
   World world(project_config(kProjectCases[0]), 1, 0);
   const auto ops = make_reference(world);
   EXPECT_THROW(
-      ops->add_matrix({.format = WeightFormat::kF32, .n_out = 1, .n_in = 12}, MatrixUse::kProject),
+      ops->add_matrix({.format = WeightFormat::kF32, .n_out = 1, .n_in = 12}, MatrixUse::kProduct),
       Error);
 }
 
@@ -305,7 +306,7 @@ TEST(ReferenceProject, MultipliesByHand) {
   const std::vector<float> weights = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, -1};
   const MatrixRef w = ops->add_matrix(
       {.n_out = 2, .n_in = 8, .data = reinterpret_cast<const std::byte*>(weights.data())},
-      MatrixUse::kProject);
+      MatrixUse::kProduct);
   for (int32_t i = 0; i < 8; ++i)
     ops->act(Act::kResidual)[i] = static_cast<float>(i == 0 ? 10 : i == 7 ? 2 : 0);
   ops->project({.x = Act::kResidual, .weights = {&w, 1}, .out = Act::kLogits, .n_rows = 1});

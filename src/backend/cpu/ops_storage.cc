@@ -49,7 +49,7 @@ MatrixRef OpsStorage::add_matrix(const WeightView& weight, MatrixUse use) {
   want_multiple("group size of a matrix", weight.group_size, 8);
   matrices_.push_back(weight);
   const auto ref = static_cast<MatrixRef>(matrices_.size() - 1);
-  if (use == MatrixUse::kProject) prepare_matrix(ref);
+  if (use == MatrixUse::kProduct) prepare_matrix(ref);
   return ref;
 }
 

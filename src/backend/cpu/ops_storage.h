@@ -86,7 +86,7 @@ class OpsStorage : public Ops {
   float* kept_row(const SequenceState& state, int32_t layer, int32_t i) const;
 
  protected:
-  // Called for every matrix that project() will multiply by.
+  // Called for every matrix of products.
   virtual void prepare_matrix(MatrixRef) {}
 
  private:

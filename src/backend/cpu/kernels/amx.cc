@@ -23,6 +23,7 @@ constinit const KernelTable kAmxKernels = make_table(
     PackedProducts{.kernels = kAmxProducts,
                    .input_bytes = amx_input_bytes,
                    .prepare_row = amx_prepare_row,
-                   .scratch_bytes = sizeof(AmxProductScratch)});
+                   .scratch_bytes = sizeof(AmxProductScratch),
+                   .rounds_inputs = true});
 
 }  // namespace slip::cpu

@@ -77,6 +77,7 @@ struct PackedProducts {
   size_t (*input_bytes)(int32_t n_rows, int32_t n_in) = nullptr;
   void (*prepare_row)(const PrepareParams&) = nullptr;
   size_t scratch_bytes = 0;
+  bool rounds_inputs = false;  // to BF16, on the way to the kernel's order
 
   // Null where a matrix has to stay as it lies.
   const PackedProduct* maybe_for(const WeightView& weight) const;

@@ -1,0 +1,72 @@
+// y = W x for every matrix of a model: each in the order of the best kernel for it, copied once at
+// load, or as it lies in the file where no kernel has an order of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "backend/cpu/kernels/table.h"
+#include "backend/cpu/ops_storage.h"
+#include "base/thread_pool.h"
+#include "tensor/buffer.h"
+
+namespace slip::cpu {
+
+class CpuProducts {
+ public:
+  // All of them outlive this object.
+  CpuProducts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels)
+      : storage_(storage), pool_(pool), kernels_(kernels) {}
+
+  // Outputs that a thread takes at a time: at most, and where any of the matrices is packed.
+  static constexpr int32_t kOutsPerItem = kPackedOuts;
+
+  // At load, before the first product by it.
+  void pack(MatrixRef ref);
+  bool is_packed(MatrixRef ref) const { return maybe_packed(ref) != nullptr; }
+  std::string_view kernel(MatrixRef ref) const;
+  int64_t packed_bytes() const;
+
+  // Rows of x as products read them: as floats, and once more in the order of packed products.
+  struct Inputs {
+    const float* rows;
+    size_t stride;
+    int32_t n_rows;
+    std::byte* prepared;  // [input_bytes(n_rows, n_in)], on a cache line
+  };
+  size_t input_bytes(int32_t n_rows, int32_t n_in) const;
+  // Fills the part of `x.prepared` that belongs to `row`.
+  void prepare_row(const Inputs& x, int32_t n_in, int32_t row) const;
+
+  // Outputs [begin, end) of all rows: y is [n_rows, end - begin], rows y_stride apart. Where the
+  // matrix is packed, x is prepared, `begin` is a multiple of kOutsPerItem and `end` the next one
+  // or the last output.
+  struct Range {
+    MatrixRef ref;
+    int32_t begin, end;
+  };
+  void multiply(const Range& range, const Inputs& x, float* y, size_t y_stride,
+                float* scratch) const;
+  // Floats of `scratch`, a multiple of a cache line.
+  size_t scratch_floats(int32_t n_rows) const;
+
+ private:
+  // Without a kernel where a matrix stays as it lies.
+  struct Packed {
+    const PackedProduct* kernel = nullptr;
+    ByteBuffer bytes{};
+  };
+  const Packed* maybe_packed(MatrixRef ref) const {
+    const auto i = static_cast<size_t>(ref);
+    return i < packed_.size() && packed_[i].kernel != nullptr ? &packed_[i] : nullptr;
+  }
+
+  const OpsStorage& storage_;
+  ThreadPool& pool_;
+  const KernelTable& kernels_;
+  std::vector<Packed> packed_;  // by MatrixRef
+};
+
+}  // namespace slip::cpu
