@@ -69,11 +69,12 @@ TESTED_THROUGH = {
     "src/app/evaluation_test.cc": ["src/app/eval_text.cc", "src/app/token_reader.cc"],
     "src/app/model_tools_test.cc": [
         "src/app/builtin_text.cc", "src/app/convert.cc", "src/app/draft_probe.cc", "src/app/eval.cc",
-        "src/app/inspect.cc", "src/app/inspection.cc"],
+        "src/app/inspect.cc", "src/app/inspection.cc", "src/app/lanes_json.cc"],
     "src/backend/cpu/cpu_contract_test.cc": [
         "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/draft_history.cc", "src/backend/cpu/sequence_state.cc"],
     "src/backend/cpu/kernels_test.cc": [
         "src/backend/cpu/kernels/amx.cc", "src/backend/cpu/kernels/avx2.cc", "src/backend/cpu/kernels/avx512.cc", "src/backend/cpu/kernels/baseline.cc", "src/backend/cpu/kernels/table.cc"],
+    "src/backend/cpu/lanes_test.cc": ["src/backend/cpu/attention_check.cc", "src/backend/lane.cc"],
     "src/backend/cpu/ops_attention_test.cc": ["src/backend/cpu/cpu_ops_attention.cc", "src/backend/cpu/rotary.cc"],
     "src/backend/cpu/ops_delta_net_test.cc": ["src/backend/cpu/cpu_ops_delta_net.cc"],
     "src/backend/cpu/ops_experts_test.cc": ["src/backend/cpu/cpu_ops_experts.cc"],

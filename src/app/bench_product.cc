@@ -52,11 +52,12 @@ CLI::Validator product_format() {
 int run_bench_product(const BenchProductOptions& options) {
   const MatrixShape& matrix = options.matrix;
   const cpu::KernelBench bench = with_memory_for("matrices to multiply by", [&] {
-    return cpu::product_bench(
-        {.n_threads = options.bench.n_threads, .kernels = options.bench.kernels},
-        {.n_out = matrix.n_out,
-         .n_in = matrix.n_in,
-         .format = find_format(options.format)->format});
+    return cpu::product_bench({.n_threads = options.bench.n_threads,
+                               .kernels = options.bench.kernels,
+                               .kernel = options.bench.kernel},
+                              {.n_out = matrix.n_out,
+                               .n_in = matrix.n_in,
+                               .format = find_format(options.format)->format});
   });
   return measure_kernel(
       bench, options.bench,

@@ -9,6 +9,7 @@
 #include "app/convert_plan.h"
 #include "app/option_checks.h"
 #include "backend/batch.h"
+#include "base/json.h"
 
 namespace slip {
 
@@ -43,9 +44,43 @@ void add_device_options(CLI::App& command, std::string& device, int32_t& n_threa
       "Force a CPU kernel table: amx, avx512, avx2, baseline, or reference (plain loops)");
 }
 
+// NAME=USE
+LaneOption parse_lane(const std::string& text) {
+  const size_t sign = text.find('=');
+  if (sign != std::string::npos && sign > 0 && sign + 1 < text.size())
+    return {text.substr(0, sign), text.substr(sign + 1)};
+  throw CLI::ValidationError("--lane", "found " + quote(text) +
+                                           ", wanted NAME=on, NAME=off or NAME=KERNEL, like "
+                                           "attention=off");
+}
+
+void add_lane_options(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--lane",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) options.lanes.push_back(parse_lane(text));
+          },
+          "NAME=on, off or a kernel's name: fast paths are attention and product; inspect shows "
+          "what they use")
+      ->take_all();
+  command
+      .add_option_function<std::string>(
+          "--inject",
+          [&options](const std::string& text) {
+            const LaneOption lane = parse_lane(text);
+            if (lane.lane != "lane")
+              throw CLI::ValidationError("--inject", "found " + quote(text) + ", wanted lane=NAME");
+            options.injected_lane = lane.use;
+          },
+          "lane=NAME: makes one element of its output wrong, which its self-check has to find")
+      ->type_name("TEXT");
+}
+
 void add_device_options(CLI::App& command, ModelOptions& options) {
   add_device_options(command, options.device, options.n_threads, options.kernels);
   add_kv_type_option(command, options.kv_type);
+  add_lane_options(command, options);
 }
 
 void add_context_option(CLI::App& command, ModelOptions& options) {
@@ -90,6 +125,11 @@ void add_bench_kernel_options(CLI::App& command, BenchKernelOptions& options) {
       ->capture_default_str();
   command.add_flag("--json", options.is_json, "Print one JSON object a line");
   command.add_option("--commit", options.commit, "Recorded in every line");
+  command
+      .add_option("--kernel", options.kernel,
+                  "Kernel of the table to force: amx, strips or fma; off is fma")
+      ->check(require_path)
+      ->capture_default_str();
   add_device_options(command, options.device, options.n_threads, options.kernels);
 }
 

@@ -9,6 +9,7 @@
 #include "app/answer.h"
 #include "app/commands.h"
 #include "app/draft_probe.h"
+#include "app/lanes_json.h"
 #include "base/json.h"
 
 namespace slip {
@@ -81,6 +82,7 @@ void print_json(const ModelSession& session, const GenerateRequest& request, con
         {"weight_bytes", session.runner->info().weight_bytes},
         {"state_bytes", stats.state_bytes},
         {"peak_rss_bytes", peak_rss_bytes()}}},
+      {"lanes", lanes_json(session.runner->lanes())},
   };
   if (request.n_logprobs) object["logprobs"] = describe_logprobs(answer.logprobs);
   std::printf("%s\n", to_text(object, 2).c_str());

@@ -10,6 +10,7 @@
 #include "app/commands.h"
 #include "app/inspection.h"
 #include "app/interrupt.h"
+#include "app/lanes_json.h"
 #include "app/standard_output.h"
 #include "base/json.h"
 #include "tensor/quant.h"
@@ -96,9 +97,11 @@ Json plan_json(const RunnerInfo& plan) {
           {"decode_read_bytes_at_full_context", step_bytes(plan, plan.context_tokens_max)}};
 }
 
-// A list that later lanes join: each has a name and what it uses now.
-Json lanes_json(const RunnerInfo& plan) {
-  return Json::array({{{"name", "kernels"}, {"uses", plan.kernels}, {"device", plan.device}}});
+// The kernel table, then the lanes.
+Json all_lanes_json(const RunnerInfo& plan, const std::vector<LaneReport>& lanes) {
+  Json json = {{{"name", "kernels"}, {"uses", plan.kernels}, {"device", plan.device}}};
+  for (Json& lane : lanes_json(lanes)) json.push_back(std::move(lane));
+  return json;
 }
 
 Json companion_json(const CompanionFile& file) {
@@ -135,7 +138,7 @@ Json to_json(const Inspection& i) {
   if (i.plan) {
     json["plan"] = plan_json(*i.plan);
     json["plan"]["load_ms"] = i.load_ms;
-    json["lanes"] = lanes_json(*i.plan);
+    json["lanes"] = all_lanes_json(*i.plan, i.lanes);
   }
   return json;
 }
@@ -220,6 +223,16 @@ void print_plan(const RunnerInfo& plan, double load_ms) {
                                  format_bytes(step_bytes(plan, plan.context_tokens_max)));
 }
 
+void print_lanes(const std::vector<LaneReport>& lanes) {
+  for (const LaneReport& lane : lanes) {
+    const std::string label = "lane " + lane.lane;
+    const std::string about =
+        lane.is_on ? ", " + std::string(name(lane.lane_class)) + ", self-check passed"
+                   : ": " + lane.why_not;
+    print_row(label.c_str(), lane.kernel + about);
+  }
+}
+
 void print_text(const Inspection& i) {
   print_row("model", one_line(i.folder));
   print_row("file", format_bytes(i.file_bytes) + " in " + number(i.n_tensors) + " tensors");
@@ -238,6 +251,7 @@ void print_text(const Inspection& i) {
   print_companion("tokenizer", i.tokenizer, number(i.tokenizer_vocab_size) + " tokens");
   print_companion("chat template", i.chat_template, "usable");
   if (i.plan) print_plan(*i.plan, i.load_ms);
+  print_lanes(i.lanes);
   if (!i.problem.empty()) print_row("cannot run", one_line(i.problem));
 }
 

@@ -89,6 +89,7 @@ Inspection inspect(const ModelOptions& options) {
                              [&] { return load_runner(file, options); });
     result.load_ms = watch.ms();
     result.plan = runner->info();
+    result.lanes = runner->lanes();
   });
   if (!runner || !tokenizer || !runner->info().has_draft_head) return result;
   const std::vector<TokenId> text = encode_judged(*tokenizer, builtin_text());

@@ -38,6 +38,7 @@ struct Inspection {
   std::optional<ModelConfig> config;      // as far as it could be read
   std::optional<WeightFacts> weights;
   std::optional<RunnerInfo> plan;  // for the --context asked, or the default
+  std::vector<LaneReport> lanes;   // of that plan
   double load_ms = 0;              // that a runner with this plan took to load
   CompanionFile tokenizer, chat_template;
   int32_t tokenizer_vocab_size = 0;

@@ -123,7 +123,9 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
   RunnerOptions runner{.n_threads = options.n_threads,
                        .context_tokens_max = options.context_tokens,
                        .kernels = options.kernels,
-                       .kv_type = parse_kv_type(options.kv_type).value()};
+                       .kv_type = parse_kv_type(options.kv_type).value(),
+                       .lanes = options.lanes,
+                       .injected_lane = options.injected_lane};
   if (runner.context_tokens_max == 0) {
     runner.context_tokens_max =
         std::min(kContextTokensDefault, read_config(file).context_tokens_max);

@@ -91,6 +91,23 @@ TEST(Inspect, SaysWhatTheEmbeddedModelIs) {
   EXPECT_EQ(i["lanes"][0]["name"], "kernels");
 }
 
+TEST(Inspect, ShowsLanesWithTheirClassAndWhyTheyAreOff) {
+  InspectOptions options{.model = {.model = kModelFolder.string(),
+                                   .lanes = {{"attention", "off"}, {"product", "strips"}},
+                                   .n_threads = 1},
+                         .is_json = true};
+  const auto i = nlohmann::json::parse(output_of(0, [&] { return run_inspect(options); }));
+  const nlohmann::json& attention = i["lanes"][1];
+  EXPECT_EQ(attention["name"], "attention");
+  EXPECT_EQ(attention["uses"], "fma");
+  EXPECT_EQ(attention["is_on"], false);
+  EXPECT_EQ(attention["why_not"], "switched off by an option");
+  const nlohmann::json& product = i["lanes"][2];
+  EXPECT_EQ(product["uses"], "strips");
+  EXPECT_EQ(product["class"], "exact");
+  EXPECT_EQ(product["why_not"], nullptr);
+}
+
 TEST(Inspect, CountsTheBytesOfEveryFormat) {
   const nlohmann::json i = inspect_json(kModelFolder);
   int64_t sum = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/sampling_options.h"
+#include "backend/lane.h"
 
 namespace slip {
 
@@ -15,7 +16,9 @@ struct ModelOptions {
   std::string device = "cpu";
   std::string kernels;           // table to force; empty: the best
   std::string kv_type = "bf16";  // of cached keys and values: f32, f16, bf16
-  int32_t n_threads = 0;         // 0: every usable core
+  std::vector<LaneOption> lanes;
+  std::string injected_lane;  // empty: none
+  int32_t n_threads = 0;      // 0: every usable core
   int32_t context_tokens =
       0;  // 0: kContextTokensDefault, or the model's own limit where that is shorter
 };
@@ -60,6 +63,7 @@ struct CompareOptions {
 struct BenchKernelOptions {
   std::string device = "cpu";
   std::string kernels;
+  std::string kernel = "on";  // of the table, as LaneOption::use
   int32_t n_threads = 0;
   std::vector<int32_t> rows = {1, 4, 8, 9, 13, 16, 24, 32};
   double seconds = 10;  // of measuring

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/batch.h"
+#include "backend/lane.h"
 #include "base/ids.h"
 #include "sample/accept.h"
 #include "tensor/dtype.h"
@@ -26,7 +27,9 @@ struct RunnerOptions {
   int32_t batch_rows_max = 256;  // rows of one step
   std::string
       kernels{};  // name of a kernel table to force; empty takes the best this machine can run
-  DType kv_type = DType::kBF16;  // of cached keys and values: F32, F16 or BF16
+  DType kv_type = DType::kBF16;     // of cached keys and values: F32, F16 or BF16
+  std::vector<LaneOption> lanes{};  // those that are not to run their best kernel
+  std::string injected_lane{};      // gets a wrong element into its output: tests its self-check
 };
 
 // What was planned at load. Bytes are the plan itself: a step allocates nothing beyond it.
@@ -84,6 +87,9 @@ class Runner {
   virtual ~Runner() = default;
 
   virtual const RunnerInfo& info() const = 0;
+
+  // What its fast paths have done so far; empty where it has none.
+  virtual std::vector<LaneReport> lanes() const = 0;
 
   // An empty state. Nothing when states_max are alive.
   virtual std::optional<StateId> open(const StateOptions& options) = 0;

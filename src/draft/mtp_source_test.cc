@@ -25,6 +25,7 @@ class CountingRunner : public Runner {
   }
 
   const RunnerInfo& info() const override { return info_; }
+  std::vector<LaneReport> lanes() const override { return {}; }
   std::optional<StateId> open(const StateOptions&) override { return std::nullopt; }
   void close(StateId) override {}
   std::optional<StateId> fork(StateId) override { return std::nullopt; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 
@@ -37,17 +38,18 @@ int32_t input_width_max(const ModelConfig& config) {
 
 CpuOps::CpuOps(const ModelConfig& config, const StateLayout& layout,
                std::span<SequenceState> states, const OpsPlan& plan, ThreadPool& pool,
-               const KernelTable& kernels)
+               const KernelTable& kernels, Lanes lanes)
     : OpsStorage(config, layout, states, plan),
       pool_(pool),
       kernels_(kernels),
-      products_(*this, pool, kernels),
+      lanes_(std::move(lanes)),
+      products_(*this, pool, kernels, lanes_.product),
       product_floats_(products_.scratch_floats(static_cast<int32_t>(rows_max(plan)))),
       outputs_floats_(rows_max(plan) * CpuProducts::kOutsPerItem),
       scratch_(static_cast<size_t>(pool.n_threads()) * (product_floats_ + 2 * outputs_floats_)),
       normed_(rows_max(plan) * static_cast<size_t>(config.hidden_size)),
       inputs_(products_.input_bytes(static_cast<int32_t>(rows_max(plan)), input_width_max(config))),
-      attention_(*this, pool, kernels),
+      attention_(*this, pool, kernels, lanes_.attention),
       delta_net_(*this, pool, kernels),
       experts_(*this, pool, kernels, products_) {}
 
@@ -117,6 +119,7 @@ void CpuOps::project(const ProjectArgs& args) {
     item_begin[i + 1] =
         item_begin[i] + (matrix(args.weights[i]).n_out + outs_per_item - 1) / outs_per_item;
   }
+  products_.count(args.weights, args.n_rows);
   const CpuProducts::Inputs x = inputs_of(args);
   pool_.run(item_begin[n_walked], [&](int item, int thread) {
     OutRange range{.weight = 0, .begin = 0, .end = 0, .column = args.out_column};

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "backend/cpu/cpu_ops_attention.h"
 #include "backend/cpu/cpu_ops_delta_net.h"
@@ -18,9 +19,11 @@ namespace slip::cpu {
 
 class CpuOps final : public OpsStorage {
  public:
-  // `states`, `pool` and `kernels` outlive this object.
+  // `states`, `pool` and `kernels` outlive this object. `layout` has the cache in the format of the
+  // attention kernel that will run. Throws Error{kInvalidArgument} where `lanes` ask for a kernel
+  // that `kernels` does not have.
   CpuOps(const ModelConfig& config, const StateLayout& layout, std::span<SequenceState> states,
-         const OpsPlan& plan, ThreadPool& pool, const KernelTable& kernels);
+         const OpsPlan& plan, ThreadPool& pool, const KernelTable& kernels, Lanes lanes = {});
 
   void embed(const Pass& pass, MatrixRef table, Act out) override;
   void norm(const Pass& pass, const NormArgs& args) override;
@@ -36,6 +39,10 @@ class CpuOps final : public OpsStorage {
   int64_t workspace_bytes() const override;
 
   int64_t packed_bytes() const override { return products_.packed_bytes(); }
+
+  std::vector<LaneReport> lanes() const override {
+    return {lanes_.attention.report(), lanes_.product.report()};
+  }
 
   // The name of what multiplies by a matrix.
   std::string_view product_kernel(MatrixRef ref) const { return products_.kernel(ref); }
@@ -55,6 +62,7 @@ class CpuOps final : public OpsStorage {
 
   ThreadPool& pool_;
   const KernelTable& kernels_;
+  Lanes lanes_;
   CpuProducts products_;
   size_t product_floats_;  // scratch of a product kernel
   size_t outputs_floats_;  // [rows, kOutsPerItem] outputs that wait for an epilogue

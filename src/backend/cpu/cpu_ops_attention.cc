@@ -16,19 +16,27 @@ size_t floats(int64_t a, int64_t b, int64_t c = 1, int64_t d = 1, int64_t e = 1)
   return static_cast<size_t>(a * b * c * d * e);
 }
 
+// The one that the cache was laid out for; any, where there is no cache.
+const AttentionKernel& kernel_on(const KvLayout& layout, const KernelTable& kernels,
+                                 int32_t head_dim) {
+  return layout.n_layers == 0 ? kernels.attention_for(layout.format.type, head_dim)
+                              : kernels.attention_on(layout.format, head_dim);
+}
+
 }  // namespace
 
-CpuAttention::CpuAttention(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels)
+CpuAttention::CpuAttention(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels,
+                           Lane& lane)
     : storage_(storage),
       config_(storage.config().attention),
       layout_(storage.layout().kv),
       pool_(pool),
       kernels_(kernels),
-      kernel_(kernels.attention_for(layout_.format.type, config_.head_dim)),
+      kernel_(kernel_on(layout_, kernels, config_.head_dim)),
+      lane_(lane),
       rotary_(config_),
       group_(config_.n_heads / std::max(1, config_.n_kv_heads)),
       slab_rows_(std::min(kSlabRowsMax, storage.plan().batch_rows_max)) {
-  SLIP_CHECK(layout_.n_layers == 0 || layout_.format == kernel_.format(config_.head_dim));
   const OpsPlan& plan = storage.plan();
   const int32_t n_kv_heads = config_.n_kv_heads;
   turns_ = FloatBuffer(floats(plan.batch_rows_max, 2 * rotary_.n_pairs()));
@@ -57,6 +65,7 @@ void CpuAttention::run(const Pass& pass, const AttentionArgs& args) {
   storage_.check_pass(pass);
   turn_rows(pass);
   collect_chunks(pass, args.append_only);
+  if (!args.append_only) count(pass.n_rows());
   std::span<const Chunk> chunks = chunks_;
   while (!chunks.empty()) {
     const size_t n = n_chunks_in_slab(chunks);
@@ -228,6 +237,16 @@ void CpuAttention::attend_split(const AttentionArgs& args, std::span<const Chunk
        .maxima = maxima_.data() + partial,
        .weights = weights_.data() + partial,
        .scratch = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_});
+  if (lane_.is_on()) lane_.corrupt(sums_.data() + partial * head_dim);
+}
+
+// All heads of a KV head and all rows of a chunk go over its cache together.
+void CpuAttention::count(int32_t n_rows) {
+  if (!lane_.is_on()) return lane_.count_refusal(LaneRefusal::kShape);
+  lane_.count_use({.n_rows = n_rows,
+                   .heads_per_chunk = group_,
+                   .n_chunks = static_cast<int32_t>(chunks_.size()) * config_.n_kv_heads,
+                   .n_kv_heads = config_.n_kv_heads});
 }
 
 void CpuAttention::merge_splits(const Chunk& chunk, int32_t kv_head) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels/table.h"
+#include "backend/cpu/lanes.h"
 #include "backend/cpu/ops_storage.h"
 #include "backend/cpu/rotary.h"
 #include "base/thread_pool.h"
@@ -18,7 +19,7 @@ namespace slip::cpu {
 class CpuAttention {
  public:
   // All of them outlive this object.
-  CpuAttention(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels);
+  CpuAttention(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels, Lane& lane);
 
   // See Ops::attention.
   void run(const Pass& pass, const AttentionArgs& args);
@@ -55,6 +56,7 @@ class CpuAttention {
                     int thread);
   CacheRange cache_of(const AttentionArgs& args, std::span<const Chunk> chunks,
                       const Item& item) const;
+  void count(int32_t n_rows);
   void merge_splits(const Chunk& chunk, int32_t kv_head);
 
   const float* gate_of(int32_t row, int32_t head) const;        // null where heads have none
@@ -68,6 +70,7 @@ class CpuAttention {
   ThreadPool& pool_;
   const KernelTable& kernels_;
   const AttentionKernel& kernel_;
+  Lane& lane_;
   Rotary rotary_;
   int32_t group_;
   int32_t slab_rows_;  // rows attended at once

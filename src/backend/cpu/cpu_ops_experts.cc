@@ -1,6 +1,7 @@
 #include "backend/cpu/cpu_ops_experts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -31,7 +32,7 @@ int32_t n_items_of(int32_t n_outs) { return (n_outs + kOutsPerItem - 1) / kOutsP
 }  // namespace
 
 CpuExperts::CpuExperts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels,
-                       const CpuProducts& products)
+                       CpuProducts& products)
     : storage_(storage),
       config_(storage.config().experts),
       pool_(pool),
@@ -83,6 +84,9 @@ int64_t CpuExperts::workspace_bytes() const {
 void CpuExperts::run(const Pass& pass, const ExpertsArgs& args) {
   storage_.check_pass(pass);
   SLIP_CHECK(args.experts.size() == index(config_.n_experts));
+  const FfnRefs& one = args.experts.front();  // of networks that are all stored alike
+  const std::array refs = {one.gate, one.up, one.down};
+  products_.count(refs, pass.n_rows());
   for (int32_t row = 0; row < pass.n_rows(); row += slab_rows_)
     run_slab(args, row, std::min(slab_rows_, pass.n_rows() - row));
 }

@@ -18,7 +18,7 @@ class CpuExperts {
  public:
   // All of them outlive this object. Reserves nothing for a model without experts.
   CpuExperts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels,
-             const CpuProducts& products);
+             CpuProducts& products);
 
   // See Ops::experts.
   void run(const Pass& pass, const ExpertsArgs& args);
@@ -57,7 +57,7 @@ class CpuExperts {
   const ExpertsConfig& config_;
   ThreadPool& pool_;
   const KernelTable& kernels_;
-  const CpuProducts& products_;
+  CpuProducts& products_;
   size_t width_;       // hidden_size
   size_t ffn_width_;   // of the widest network
   int32_t per_row_;    // networks that a row runs through, the shared one included

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/cpu/kernels/table.h"
+#include "backend/cpu/lanes.h"
 #include "backend/cpu/ops_storage.h"
 #include "base/thread_pool.h"
 #include "tensor/buffer.h"
@@ -16,17 +19,20 @@ namespace slip::cpu {
 
 class CpuProducts {
  public:
-  // All of them outlive this object.
-  CpuProducts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels)
-      : storage_(storage), pool_(pool), kernels_(kernels) {}
+  // All of them outlive this object. `lane` says which order to pack in, if any. Throws
+  // Error{kInvalidArgument} where it asks for a kernel that the table does not have.
+  CpuProducts(const OpsStorage& storage, ThreadPool& pool, const KernelTable& kernels, Lane& lane);
 
   // Outputs that a thread takes at a time: at most, and where any of the matrices is packed.
   static constexpr int32_t kOutsPerItem = kPackedOuts;
 
-  // At load, before the first product by it.
+  // At load, before the first product by it. The first matrix of a shape is checked against the
+  // plain kernel; where they differ the lane is retired, and all matrices stay as they lie.
   void pack(MatrixRef ref);
   bool is_packed(MatrixRef ref) const { return maybe_packed(ref) != nullptr; }
   std::string_view kernel(MatrixRef ref) const;
+  // Of one operation by `refs`.
+  void count(std::span<const MatrixRef> refs, int32_t n_rows);
   int64_t packed_bytes() const;
 
   // Rows of x as products read them: as floats, and once more in the order of packed products.
@@ -49,6 +55,9 @@ class CpuProducts {
   };
   void multiply(const Range& range, const Inputs& x, float* y, size_t y_stride,
                 float* scratch) const;
+  // The same as the weights lie: the definition of multiply().
+  void multiply_plain(const Range& range, const Inputs& x, float* y, size_t y_stride,
+                      float* scratch) const;
   // Floats of `scratch`, a multiple of a cache line.
   size_t scratch_floats(int32_t n_rows) const;
 
@@ -63,10 +72,17 @@ class CpuProducts {
     return i < packed_.size() && packed_[i].kernel != nullptr ? &packed_[i] : nullptr;
   }
 
+  std::string fault_of(MatrixRef ref) const;
+  bool was_checked(const WeightView& weight);
+  LaneRefusal why_plain(MatrixRef ref) const;
+
   const OpsStorage& storage_;
   ThreadPool& pool_;
   const KernelTable& kernels_;
-  std::vector<Packed> packed_;  // by MatrixRef
+  Lane& lane_;
+  const PackedProducts& order_;
+  std::vector<Packed> packed_;       // by MatrixRef
+  std::vector<WeightView> checked_;  // one of each shape
 };
 
 }  // namespace slip::cpu

@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/draft_history.h"
 #include "backend/cpu/kernels/table.h"
+#include "backend/cpu/lanes.h"
 #include "backend/cpu/reference_ops.h"
 #include "backend/cpu/state_io.h"
 #include "backend/cpu/state_table.h"
@@ -35,13 +36,28 @@ int32_t in_range(const char* name, int64_t value, int64_t min, int64_t max) {
 
 constexpr std::string_view kReference = "reference";  // the definitions instead of a table
 
-// The cache in the order that the attention kernel reads it.
-KvFormat kv_format(const ModelConfig& config, const RunnerOptions& options) {
+// What is decided before anything is laid out.
+struct Choice {
+  Lanes lanes;
+  KvFormat cache;  // in the order that the attention kernel reads
+};
+
+// Checks the attention kernel on the way. Throws Error{kInvalidArgument} for a lane or a kernel
+// that is not there.
+Choice choose_lanes(const ModelConfig& config, const RunnerOptions& options) {
   const int32_t head_dim = config.attention.head_dim;
-  if (options.kernels == kReference)
-    return {options.kv_type, token_major(head_dim), token_major(head_dim)};
+  if (options.kernels == kReference) {
+    if (!options.lanes.empty() || !options.injected_lane.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "lane: found kernels \"reference\", wanted a table: definitions have no lanes");
+    }
+    return {{}, {options.kv_type, token_major(head_dim), token_major(head_dim)}};
+  }
+  Choice choice{make_lanes(options.lanes, options.injected_lane), {}};
   const KernelTable& table = choose(cpu_features(), options.kernels);
-  return table.attention_for(options.kv_type, head_dim).format(head_dim);
+  choice.cache = choose_attention(table, config.attention, options.kv_type, choice.lanes.attention)
+                     .format(head_dim);
+  return choice;
 }
 
 // The options with every 0 and every empty name replaced by what it stands for, all of them in
@@ -63,9 +79,10 @@ RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
 
 class CpuRunner : public Runner {
  public:
-  CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options);
+  CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options, Choice choice);
 
   const RunnerInfo& info() const override { return info_; }
+  std::vector<LaneReport> lanes() const override { return ops_->lanes(); }
   std::optional<StateId> open(const StateOptions& options) override;
   void close(StateId state) override { states_.close(state); }
   std::optional<StateId> fork(StateId state) override { return states_.fork(state); }
@@ -85,7 +102,7 @@ class CpuRunner : public Runner {
  private:
   static std::unique_ptr<OpsStorage> make_ops(const ModelConfig& config,
                                               const RunnerOptions& options, StateTable& states,
-                                              ThreadPool& pool);
+                                              ThreadPool& pool, Lanes lanes);
   void begin_segments(const Batch& batch);
   void judge_rows(std::span<const AcceptRequest> requests);
   void fold(StateId id);
@@ -116,13 +133,14 @@ class CpuRunner : public Runner {
   std::vector<RowSampler> samplers_;  // [threads]
 };
 
-CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options)
+CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options,
+                     Choice choice)
     : config_(model.config),
       owned_(std::move(model.owned)),
-      states_(StateLayout(config_, kv_format(config_, options)), options.states_max,
-              options.context_tokens_max, options.cache_tokens_max),
+      states_(StateLayout(config_, choice.cache), options.states_max, options.context_tokens_max,
+              options.cache_tokens_max),
       pool_(options.n_threads),
-      ops_(make_ops(config_, options, states_, pool_)),
+      ops_(make_ops(config_, options, states_, pool_, std::move(choice.lanes))),
       transformer_(model, *ops_),
       draft_history_(config_, transformer_, *ops_, options.states_max, options.batch_rows_max),
       fingerprint_(model_fingerprint(file, config_)) {
@@ -163,7 +181,7 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
 
 std::unique_ptr<OpsStorage> CpuRunner::make_ops(const ModelConfig& config,
                                                 const RunnerOptions& options, StateTable& states,
-                                                ThreadPool& pool) {
+                                                ThreadPool& pool, Lanes lanes) {
   const OpsPlan plan{.batch_rows_max = options.batch_rows_max,
                      .logit_rows_max = options.batch_rows_max,
                      .states_max = options.states_max,
@@ -171,7 +189,8 @@ std::unique_ptr<OpsStorage> CpuRunner::make_ops(const ModelConfig& config,
   if (options.kernels == kReference)
     return std::make_unique<ReferenceOps>(config, states.layout(), states.all(), plan);
   const KernelTable& table = choose(cpu_features(), options.kernels);
-  return std::make_unique<CpuOps>(config, states.layout(), states.all(), plan, pool, table);
+  return std::make_unique<CpuOps>(config, states.layout(), states.all(), plan, pool, table,
+                                  std::move(lanes));
 }
 
 std::optional<StateId> CpuRunner::open(const StateOptions& options) {
@@ -334,7 +353,8 @@ void CpuRunner::read_draft_logits(int32_t request, std::span<float> logits) {
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options) {
   LoadedModel model = load_model(file);
   const RunnerOptions resolved = resolve(options, model.config);
-  auto runner = std::make_unique<CpuRunner>(file, std::move(model), resolved);
+  Choice choice = choose_lanes(model.config, resolved);
+  auto runner = std::make_unique<CpuRunner>(file, std::move(model), resolved, std::move(choice));
   if (runner->info().packed_weight_bytes > 0) file.release_pages();
   return runner;
 }

@@ -1,6 +1,7 @@
 #include "backend/cpu/kernel_bench.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -26,9 +27,10 @@ int64_t n_rotated(int64_t n_bytes) {
 
 // Threads with the kernels of one table.
 struct Device {
-  explicit Device(const BenchDevice& device)
+  Device(const BenchDevice& device, const char* lane)
       : pool(device.n_threads > 0 ? device.n_threads : usable_cores()),
-        table(choose(cpu_features(), device.kernels)) {}
+        table(choose(cpu_features(), device.kernels)),
+        lanes(make_lanes(std::array{LaneOption{lane, device.kernel}}, /*injected=*/"")) {}
 
   std::string name() const { return device_name(table.name, pool.n_threads()); }
 
@@ -47,24 +49,25 @@ struct Device {
 
   ThreadPool pool;
   const KernelTable& table;
+  Lanes lanes;
 };
 
 // One sequence whose cache is full of random numbers, in every layer.
 struct AttentionSetup {
   AttentionSetup(const BenchDevice& bench_device, const AttentionBenchOptions& o)
-      : device(bench_device),
+      : device(bench_device, "attention"),
         options(o),
         config(make_config(o)),
-        states(StateLayout(config,
-                           device.table.attention_for(o.kv_type, o.head_dim).format(o.head_dim)),
-               1, o.capacity_tokens, o.capacity_tokens),
+        kernel(choose_attention(device.table, config.attention, o.kv_type, device.lanes.attention)),
+        states(StateLayout(config, kernel.format(o.head_dim)), 1, o.capacity_tokens,
+               o.capacity_tokens),
         state(states.open({}).value()),
         ops(config, states.layout(), states.all(),
             {.batch_rows_max = kSegmentRowsMax,
              .logit_rows_max = 1,
              .states_max = 1,
              .n_splits = kSplits},
-            device.pool, device.table) {
+            device.pool, device.table, device.lanes) {
     SLIP_CHECK(states.reserve(state, o.capacity_tokens));
     fill_cache();
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
@@ -118,6 +121,7 @@ struct AttentionSetup {
   Device device;
   AttentionBenchOptions options;
   ModelConfig config;
+  const AttentionKernel& kernel;
   StateTable states;
   StateId state;
   CpuOps ops;
@@ -127,7 +131,7 @@ struct AttentionSetup {
 // Matrices of one shape, together larger than any cache.
 struct ProductSetup {
   ProductSetup(const BenchDevice& bench_device, const ProductBenchOptions& o)
-      : device(bench_device),
+      : device(bench_device, "product"),
         config(make_config(o)),
         layout(config, {}),
         ops(config, layout, {},
@@ -135,7 +139,7 @@ struct ProductSetup {
              .logit_rows_max = kSegmentRowsMax,
              .states_max = 1,
              .n_splits = kSplits},
-            device.pool, device.table) {
+            device.pool, device.table, device.lanes) {
     WeightView view = shape_of(o);
     const auto n_matrices = static_cast<size_t>(n_rotated(static_cast<int64_t>(view.n_bytes())));
     for (size_t i = 0; i < n_matrices; ++i) {
@@ -225,8 +229,7 @@ KernelBench attention_bench(const BenchDevice& device, const AttentionBenchOptio
                              static_cast<double>(element_bytes(options.kv_type));
   return {
       .device = setup->device.name(),
-      .kernel =
-          std::string(setup->device.table.attention_for(options.kv_type, options.head_dim).name),
+      .kernel = std::string(setup->kernel.name),
       .n_rows_max =
           std::min(kSegmentRowsMax, rows_until_split_change(options.context_tokens, kSplits)),
       .run = [setup](int32_t n_rows) { setup->run(n_rows); },

@@ -15,6 +15,7 @@ namespace slip::cpu {
 struct BenchDevice {
   int n_threads = 0;
   std::string kernels;
+  std::string kernel = "on";  // of the operation's lane, as LaneOption::use
 };
 
 struct KernelBench {

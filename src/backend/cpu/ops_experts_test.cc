@@ -89,7 +89,7 @@ TEST(Experts, AgreeWithTheDefinition) {
       Experts experts(c, *ops);
       for (const int32_t n_rows : {1, 2, 5, 40}) {
         expect_close(experts.run(n_rows, 0), definition.run(n_rows, 0),
-                     kExpertsTolerance + (table->packed.rounds_inputs ? kRoundedTwice : 0),
+                     kExpertsTolerance + (table->packed.front().rounds_inputs ? kRoundedTwice : 0),
                      std::string(c.name) + " " + std::string(table->name) + " rows " +
                          std::to_string(n_rows));
       }

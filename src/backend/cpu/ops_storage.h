@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/cpu/sequence_state.h"
+#include "backend/lane.h"
 #include "model/ops.h"
 #include "tensor/buffer.h"
 
@@ -50,6 +51,9 @@ class OpsStorage : public Ops {
 
   // [n_rows, act_width(config, act)]
   float* act(Act act) const { return acts_[static_cast<size_t>(act)].data(); }
+
+  // Empty for what has none.
+  virtual std::vector<LaneReport> lanes() const { return {}; }
 
   // Weights that are kept in another order besides the file's, bytes.
   virtual int64_t packed_bytes() const { return 0; }

@@ -45,6 +45,7 @@ class ScriptedRunner : public Runner {
   explicit ScriptedRunner(const ScriptedOptions& options);
 
   const RunnerInfo& info() const override { return info_; }
+  std::vector<LaneReport> lanes() const override { return {}; }
   std::optional<StateId> open(const StateOptions& options) override;
   void close(StateId state) override;
   std::optional<StateId> fork(StateId state) override;

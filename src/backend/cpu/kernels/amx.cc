@@ -14,16 +14,19 @@ constexpr PackedProduct kAmxProducts[] = {
     amx_product<Codes8>(WeightFormat::kAffine8), amx_product<Codes4>(WeightFormat::kAffine4),
     amx_product<CodesE4M3>(WeightFormat::kFp8Block), kAmxBF16Product};
 
+constexpr PackedProducts kAmxPacked[] = {{.name = "amx",
+                                          .kernels = kAmxProducts,
+                                          .input_bytes = amx_input_bytes,
+                                          .prepare_row = amx_prepare_row,
+                                          .scratch_bytes = sizeof(AmxProductScratch),
+                                          .rounds_inputs = true},
+                                         kPackedStrips};
+
 }  // namespace
 
 extern const KernelTable kAmxKernels;
 constinit const KernelTable kAmxKernels = make_table(
     "amx", [](const CpuFeatures& f) { return f.amx_bf16 && f.avx512_bf16 && f.avx2; },
-    kAmxTableAttention, exercise_tiles,
-    PackedProducts{.kernels = kAmxProducts,
-                   .input_bytes = amx_input_bytes,
-                   .prepare_row = amx_prepare_row,
-                   .scratch_bytes = sizeof(AmxProductScratch),
-                   .rounds_inputs = true});
+    kAmxTableAttention, exercise_tiles, kAmxPacked);
 
 }  // namespace slip::cpu

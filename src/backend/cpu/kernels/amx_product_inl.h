@@ -289,8 +289,7 @@ class AmxProduct {
 
 template <class Codes>
 constexpr PackedProduct amx_product(WeightFormat format) {
-  return {.name = "amx",
-          .format = format,
+  return {.format = format,
           .can = can_pack,
           .packed_bytes = strips_bytes<Codes>,
           .pack_strip = pack_strip<Codes>,
@@ -327,8 +326,7 @@ inline void multiply_bf16_strip(const PackedParams& p) {
   }
 }
 
-constexpr PackedProduct kAmxBF16Product = {.name = "amx",
-                                           .format = WeightFormat::kBF16,
+constexpr PackedProduct kAmxBF16Product = {.format = WeightFormat::kBF16,
                                            .can = can_pack,
                                            .packed_bytes = strips_bytes<CodesBF16>,
                                            .pack_strip = pack_strip<CodesBF16>,

@@ -37,9 +37,11 @@ inline double exercise_fma() {
   return 2.0 * kRounds * kSums * kWideLanes;
 }
 
+constexpr PackedProducts kOnlyStrips[] = {kPackedStrips};
+
 constexpr KernelTable make_table(std::string_view name, bool (*supports)(const CpuFeatures&),
                                  std::span<const AttentionKernel> attention, double (*exercise)(),
-                                 const PackedProducts& packed = kPackedStrips) {
+                                 std::span<const PackedProducts> packed = kOnlyStrips) {
   return {
       .name = name,
       .supports = supports,

@@ -310,8 +310,7 @@ class StripProduct {
 
 template <class Codes>
 constexpr PackedProduct strip_product(WeightFormat format) {
-  return {.name = "strips",
-          .format = format,
+  return {.format = format,
           .can = can_pack,
           .packed_bytes = strips_bytes<Codes>,
           .pack_strip = pack_strip<Codes>,
@@ -323,10 +322,12 @@ constexpr PackedProduct kStripProducts[] = {strip_product<ColumnCodes8>(WeightFo
                                             strip_product<ColumnE4M3>(WeightFormat::kFp8Block),
                                             strip_product<ColumnBF16>(WeightFormat::kBF16)};
 
-constexpr PackedProducts kPackedStrips{.kernels = kStripProducts,
+constexpr PackedProducts kPackedStrips{.name = "strips",
+                                       .kernels = kStripProducts,
                                        .input_bytes = strip_input_bytes,
                                        .prepare_row = strip_prepare_row,
-                                       .scratch_bytes = sizeof(StripScratch)};
+                                       .scratch_bytes = sizeof(StripScratch),
+                                       .rounds_inputs = false};
 
 }  // namespace
 }  // namespace slip::cpu

@@ -28,9 +28,9 @@ std::span<const KernelTable* const> kernel_tables() {
   return kTables;
 }
 
-const PackedProduct* PackedProducts::maybe_for(const WeightView& weight) const {
+const PackedProduct* PackedProducts::maybe_for(const WeightView& weight, bool in_any_shape) const {
   const auto found = std::ranges::find_if(kernels, [&](const PackedProduct& kernel) {
-    return kernel.format == weight.format && kernel.can(weight);
+    return kernel.format == weight.format && (in_any_shape || kernel.can(weight));
   });
   return found == kernels.end() ? nullptr : &*found;
 }
@@ -38,6 +38,14 @@ const PackedProduct* PackedProducts::maybe_for(const WeightView& weight) const {
 const AttentionKernel& KernelTable::attention_for(DType type, int32_t head_dim) const {
   const auto found = std::ranges::find_if(
       attention, [&](const AttentionKernel& kernel) { return kernel.can(type, head_dim); });
+  SLIP_CHECK(found != attention.end());
+  return *found;
+}
+
+const AttentionKernel& KernelTable::attention_on(const KvFormat& format, int32_t head_dim) const {
+  const auto found = std::ranges::find_if(attention, [&](const AttentionKernel& kernel) {
+    return kernel.can(format.type, head_dim) && kernel.format(head_dim) == format;
+  });
   SLIP_CHECK(found != attention.end());
   return *found;
 }

@@ -62,7 +62,6 @@ struct PackedParams {
 };
 
 struct PackedProduct {
-  std::string_view name;
   WeightFormat format;
   bool (*can)(const WeightView& weight);
   size_t (*packed_bytes)(const WeightView& weight);
@@ -71,16 +70,17 @@ struct PackedProduct {
   void (*product)(const PackedParams&);
 };
 
-// What packed products of one instruction set share.
+// Packed products that read their inputs in the same order.
 struct PackedProducts {
-  std::span<const PackedProduct> kernels{};
-  size_t (*input_bytes)(int32_t n_rows, int32_t n_in) = nullptr;
-  void (*prepare_row)(const PrepareParams&) = nullptr;
-  size_t scratch_bytes = 0;
-  bool rounds_inputs = false;  // to BF16, on the way to the kernel's order
+  std::string_view name;
+  std::span<const PackedProduct> kernels;
+  size_t (*input_bytes)(int32_t n_rows, int32_t n_in);
+  void (*prepare_row)(const PrepareParams&);
+  size_t scratch_bytes;
+  bool rounds_inputs;  // to BF16, on the way to the kernel's order
 
-  // Null where a matrix has to stay as it lies.
-  const PackedProduct* maybe_for(const WeightView& weight) const;
+  // Null where there is none for the format, and, unless `in_any_shape`, where it cannot the sizes.
+  const PackedProduct* maybe_for(const WeightView& weight, bool in_any_shape = false) const;
 };
 
 // y = x / sqrt(mean(x^2) + eps) * weight. dim is a multiple of 8; y may be x.
@@ -206,7 +206,7 @@ struct KernelTable {
   bool (*supports)(const CpuFeatures&);
 
   std::span<const FormatKernels, kWeightFormatCount> formats;  // by WeightFormat
-  PackedProducts packed;
+  std::span<const PackedProducts> packed;                      // best first; every table has one
   void (*rms_norm)(const RmsNormParams&);
   void (*silu_mul)(const float* gate, const float* up, float* out,
                    int32_t n);                         // out = silu(gate) * up
@@ -227,6 +227,8 @@ struct KernelTable {
 
   // The best one for such a cache; every table has one for every type and multiple of 16.
   const AttentionKernel& attention_for(DType type, int32_t head_dim) const;
+  // The best one that reads a cache in this format, which one of them has.
+  const AttentionKernel& attention_on(const KvFormat& format, int32_t head_dim) const;
 
   void product(const ProductParams& p) const { of(*p.weight).product(p); }
   void decode_row(const WeightView& weight, int32_t row, float* values) const {
