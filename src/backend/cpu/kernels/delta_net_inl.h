@@ -1,7 +1,7 @@
 // The causal convolution and the gated delta rule. A strip of 32 value columns (16 KiB with 128
 // keys) is independent of the others and stays in the first-level cache while all rows of a segment
-// run over it. Cost on AVX2: 16 vector operations and 4 stores per key and row; bound by the FMA
-// units.
+// run over it. Cost of a key and row with 8 lanes: 16 vector operations and 4 stores, bound by the
+// FMA units; half of them with 16 lanes.
 #pragma once
 
 #include "backend/cpu/kernels/table.h"
@@ -10,7 +10,7 @@
 namespace slip::cpu {
 namespace {
 
-constexpr int kStripVectors = kColumnsPerStrip / kLanes;
+constexpr int kStripVectors = kColumnsPerStrip / kWideLanes;
 
 void convolve(const ConvParams& p) {
   for (int32_t r = 0; r < p.n_rows; ++r) {
@@ -26,23 +26,29 @@ void convolve(const ConvParams& p) {
   }
 }
 
-// S^T k. Even and odd keys have their own sums, so that eight chains hide the latency of FMA.
+// S^T k. Every kKeySums-th key has a sum of its own, so that eight chains hide the latency of FMA.
+constexpr int kKeySums = 8 / kStripVectors;
+
 struct Prediction {
-  F8 columns[kStripVectors];
+  Wide columns[kStripVectors];
 };
 inline Prediction predict(const float* state, const float* k, int32_t key_dim) {
-  F8 even[kStripVectors] = {}, odd[kStripVectors] = {};
-  for (int32_t i = 0; i < key_dim; i += 2, state += 2 * kColumnsPerStrip) {
-    const F8 k0 = splat(k[i]), k1 = splat(k[i + 1]);
+  Wide sums[kKeySums][kStripVectors] = {};
+  for (int32_t i = 0; i < key_dim; i += kKeySums) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kStripVectors; ++v) {
-      even[v] = fma(k0, load(state + v * kLanes), even[v]);
-      odd[v] = fma(k1, load(state + kColumnsPerStrip + v * kLanes), odd[v]);
+    for (int j = 0; j < kKeySums; ++j, state += kColumnsPerStrip) {
+      const Wide key = splat<Wide>(k[i + j]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kStripVectors; ++v)
+        sums[j][v] = fma(key, load<Wide>(state + v * kWideLanes), sums[j][v]);
     }
   }
-  Prediction sums;
-  for (int v = 0; v < kStripVectors; ++v) sums.columns[v] = even[v] + odd[v];
-  return sums;
+  Prediction all;
+  for (int v = 0; v < kStripVectors; ++v) {
+    all.columns[v] = sums[0][v] + sums[1][v];
+    if constexpr (kKeySums == 4) all.columns[v] += sums[2][v] + sums[3][v];
+  }
+  return all;
 }
 
 template <bool kHasOutput>
@@ -52,25 +58,26 @@ inline void delta_row(const DeltaParams& p, int32_t row) {
   const float* k = p.k + r * key_dim;
   const float* q = kHasOutput ? p.q + r * key_dim : nullptr;
   const float* v_row = p.v + r * p.v_stride;
-  const F8 decay = splat(p.decay[row]), beta = splat(p.beta[row]);
+  const Wide decay = splat<Wide>(p.decay[row]), beta = splat<Wide>(p.beta[row]);
   const Prediction prediction = predict(p.state, k, p.key_dim);
-  F8 delta[kStripVectors], out[kStripVectors] = {};
+  Wide delta[kStripVectors], out[kStripVectors] = {};
   for (int v = 0; v < kStripVectors; ++v) {
-    delta[v] = beta * fma(-decay, prediction.columns[v], load(v_row + v * kLanes));
+    delta[v] = beta * fma(-decay, prediction.columns[v], load<Wide>(v_row + v * kWideLanes));
   }
   float* state = p.state;
   for (int32_t i = 0; i < p.key_dim; ++i, state += kColumnsPerStrip) {
-    const F8 key = splat(k[i]);
-    const F8 query = kHasOutput ? splat(q[i]) : F8{};
+    const Wide key = splat<Wide>(k[i]);
+    const Wide query = kHasOutput ? splat<Wide>(q[i]) : Wide{};
 #pragma GCC unroll 4
     for (int v = 0; v < kStripVectors; ++v) {
-      const F8 s = fma(key, delta[v], decay * load(state + v * kLanes));
-      store(state + v * kLanes, s);
+      const Wide s = fma(key, delta[v], decay * load<Wide>(state + v * kWideLanes));
+      store(state + v * kWideLanes, s);
       if constexpr (kHasOutput) out[v] = fma(query, s, out[v]);
     }
   }
   if constexpr (kHasOutput) {
-    for (int v = 0; v < kStripVectors; ++v) store(p.out + r * p.out_stride + v * kLanes, out[v]);
+    for (int v = 0; v < kStripVectors; ++v)
+      store(p.out + r * p.out_stride + v * kWideLanes, out[v]);
   }
 }
 
