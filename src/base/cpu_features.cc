@@ -15,6 +15,7 @@ constexpr bool has(uint64_t word, uint64_t wanted) { return (word & wanted) == w
 constexpr uint64_t kLeaf1EcxAvx2 = bits(12, 28, 29);        // FMA, AVX, F16C
 constexpr uint64_t kLeaf7EbxAvx2 = bits(5);                 // AVX2
 constexpr uint64_t kLeaf7EbxAvx512 = bits(16, 17, 30, 31);  // F, DQ, BW, VL
+constexpr uint64_t kLeaf7EcxAvx512Vbmi = bits(1);
 constexpr uint64_t kLeaf7Sub1EaxAvx512Bf16 = bits(5);
 constexpr uint64_t kLeaf7EdxAmx = bits(22, 24);        // BF16, TILE
 constexpr uint64_t kXcr0Avx = bits(1, 2);              // xmm, ymm
@@ -36,6 +37,7 @@ CpuidWords read_cpuid() {
   if ((ecx & kLeaf1EcxOsxsave) == 0) return words;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
     words.leaf7_ebx = ebx;
+    words.leaf7_ecx = ecx;
     words.leaf7_edx = edx;
   }
   // Where there is no such subleaf, it reads as zeros.
@@ -76,6 +78,7 @@ CpuFeatures decode_cpuid(const CpuidWords& words) {
               has(words.xcr0, kXcr0Avx),
       .avx512 = avx512,
       .avx512_bf16 = avx512 && has(words.leaf7_1_eax, kLeaf7Sub1EaxAvx512Bf16),
+      .avx512_vbmi = avx512 && has(words.leaf7_ecx, kLeaf7EcxAvx512Vbmi),
       .amx_bf16 = has(words.leaf7_edx, kLeaf7EdxAmx) && has(words.xcr0, kXcr0Amx),
   };
 }
@@ -95,6 +98,7 @@ std::string describe(const CpuFeatures& features) {
   add(features.avx2, "avx2");
   add(features.avx512, "avx512");
   add(features.avx512_bf16, "avx512_bf16");
+  add(features.avx512_vbmi, "avx512_vbmi");
   add(features.amx_bf16, "amx_bf16");
   return words.empty() ? "baseline" : words;
 }

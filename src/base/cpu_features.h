@@ -10,6 +10,7 @@ struct CpuFeatures {
   bool avx2 = false;    // with FMA and F16C
   bool avx512 = false;  // F, BW, VL, DQ
   bool avx512_bf16 = false;
+  bool avx512_vbmi = false;
   bool amx_bf16 = false;  // tiles usable by this process, not merely present
 };
 
@@ -19,6 +20,7 @@ struct CpuFeatures {
 struct CpuidWords {
   uint32_t leaf1_ecx = 0;
   uint32_t leaf7_ebx = 0;
+  uint32_t leaf7_ecx = 0;
   uint32_t leaf7_edx = 0;
   uint32_t leaf7_1_eax = 0;  // subleaf 1
   uint64_t xcr0 = 0;         // register files that the operating system saves

@@ -17,16 +17,18 @@ constexpr uint32_t kF16c = 1u << 29;
 constexpr uint32_t kAvx2 = 1u << 5;
 constexpr uint32_t kAvx512 = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);
 constexpr uint32_t kAvx512Bf16 = 1u << 5;
+constexpr uint32_t kAvx512Vbmi = 1u << 1;
 constexpr uint32_t kAmx = (1u << 22) | (1u << 24);
 
 constexpr CpuidWords kEverything = {.leaf1_ecx = kFma | kAvx | kF16c,
                                     .leaf7_ebx = kAvx2 | kAvx512,
+                                    .leaf7_ecx = kAvx512Vbmi,
                                     .leaf7_edx = kAmx,
                                     .leaf7_1_eax = kAvx512Bf16,
                                     .xcr0 = 0x600E7};
 
 TEST(CpuFeatures, FindsEverythingWhereProcessorAndSystemHaveIt) {
-  EXPECT_EQ(describe(decode_cpuid(kEverything)), "avx2 avx512 avx512_bf16 amx_bf16");
+  EXPECT_EQ(describe(decode_cpuid(kEverything)), "avx2 avx512 avx512_bf16 avx512_vbmi amx_bf16");
 }
 
 TEST(CpuFeatures, Avx2NeedsFmaAndF16c) {
@@ -52,12 +54,12 @@ struct SavedRegisters {
 
 TEST(CpuFeatures, UsesOnlyRegistersThatTheSystemSaves) {
   constexpr SavedRegisters kCases[] = {
-      {0x00003, "baseline"},                 // x87 and sse
-      {0x00007, "avx2"},                     // and ymm
-      {0x00067, "avx2"},                     // zmm without the upper sixteen
-      {0x000E7, "avx2 avx512 avx512_bf16"},  // and all of zmm
-      {0x200E7, "avx2 avx512 avx512_bf16"},  // tile configuration without tile data
-      {0x600E7, "avx2 avx512 avx512_bf16 amx_bf16"},
+      {0x00003, "baseline"},                             // x87 and sse
+      {0x00007, "avx2"},                                 // and ymm
+      {0x00067, "avx2"},                                 // zmm without the upper sixteen
+      {0x000E7, "avx2 avx512 avx512_bf16 avx512_vbmi"},  // and all of zmm
+      {0x200E7, "avx2 avx512 avx512_bf16 avx512_vbmi"},  // tile configuration without tile data
+      {0x600E7, "avx2 avx512 avx512_bf16 avx512_vbmi amx_bf16"},
   };
   for (const SavedRegisters& saved : kCases) {
     CpuidWords words = kEverything;
@@ -88,6 +90,8 @@ TEST(CpuFeatures, AgreeWithTheKernelAboutThisMachine) {
   EXPECT_EQ(cpu_features().avx512, has_all({"avx512f", "avx512bw", "avx512vl", "avx512dq"}));
   EXPECT_EQ(cpu_features().avx512_bf16,
             has_all({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_bf16"}));
+  EXPECT_EQ(cpu_features().avx512_vbmi,
+            has_all({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi"}));
   EXPECT_LE(cpu_features().amx_bf16, has_all({"amx_tile", "amx_bf16"}));
 }
 

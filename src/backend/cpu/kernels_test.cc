@@ -6,7 +6,7 @@ namespace slip::cpu {
 namespace {
 
 constexpr CpuFeatures kEverything = {
-    .avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx_bf16 = true};
+    .avx2 = true, .avx512 = true, .avx512_bf16 = true, .avx512_vbmi = true, .amx_bf16 = true};
 
 TEST(ChooseKernels, TakesTheBestTableThatTheMachineSupports) {
   EXPECT_EQ(choose({}, "").name, "baseline");
@@ -22,6 +22,9 @@ TEST(ChooseKernels, TakesTheBestTableThatTheMachineSupports) {
 TEST(ChooseKernels, FallsBackWhereSomethingThatATableNeedsIsRefused) {
   CpuFeatures features = kEverything;
   features.amx_bf16 = false;
+  EXPECT_EQ(choose(features, "").name, "avx512");
+  features = kEverything;
+  features.avx512_vbmi = false;
   EXPECT_EQ(choose(features, "").name, "avx512");
   features = kEverything;
   features.avx512_bf16 = false;

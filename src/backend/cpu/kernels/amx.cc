@@ -26,7 +26,8 @@ constexpr PackedProducts kAmxPacked[] = {{.name = "amx",
 
 extern const KernelTable kAmxKernels;
 constinit const KernelTable kAmxKernels = make_table(
-    "amx", [](const CpuFeatures& f) { return f.amx_bf16 && f.avx512_bf16 && f.avx2; },
+    "amx",
+    [](const CpuFeatures& f) { return f.amx_bf16 && f.avx512_bf16 && f.avx512_vbmi && f.avx2; },
     kAmxTableAttention, exercise_tiles, kAmxPacked);
 
 }  // namespace slip::cpu

@@ -112,25 +112,46 @@ struct Codes4 : TiledCodes<256> {
   }
 };
 
-struct CodesE4M3 : Codes8 {
-  static constexpr bool kHasBias = false;
+// The two bytes of the BF16 number that an E4M3 magnitude stands for.
+struct E4M3Bytes {
+  alignas(64) uint8_t low[128], high[128];
+};
+constexpr E4M3Bytes make_e4m3_bytes() {
+  constexpr uint16_t kSubnormals[8] = {0x0000, 0x3B00, 0x3B80, 0x3BC0,  // 0 to 7 times 2^-9
+                                       0x3C00, 0x3C20, 0x3C40, 0x3C60};
+  E4M3Bytes bytes{};
+  for (uint32_t m = 0; m < 128; ++m) {
+    const uint32_t bits = m < 8 ? kSubnormals[m] : m == 0x7F ? 0x7FC0u : (m << 4) + 0x3C00u;
+    bytes.low[m] = static_cast<uint8_t>(bits & 0xFF);
+    bytes.high[m] = static_cast<uint8_t>(bits >> 8);
+  }
+  return bytes;
+}
+constexpr E4M3Bytes kE4M3Bytes = make_e4m3_bytes();
+
+// Rows 2 i and 2 i + 1 of the tile share 64 bytes, eight of the one after eight of the other, as
+// interleaving bytes into numbers wants them.
+struct CodesE4M3 : TiledCodes<512> {
+  static constexpr bool kHasScale = true, kHasBias = false;
+  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+  static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
+    const int32_t row = column % kTileColumns / 2;
+    const int32_t at = out % 16 * 2 + column % 2;
+    tile(group, column, out)[row / 2 * 64 + at / 8 * 16 + row % 2 * 8 + at % 8] = code;
+  }
   static void decode(const std::byte* from, std::byte* to) {
-    // 0 to 7 times 2^-9: the subnormals.
-    alignas(64) static constexpr uint16_t kSubnormals[32] = {0x0000, 0x3B00, 0x3B80, 0x3BC0,
-                                                             0x3C00, 0x3C20, 0x3C40, 0x3C60};
-    const __m512i subnormals = _mm512_load_si512(kSubnormals);
-    for (int32_t r = 0; r < kAmxRows; ++r, from += 32, to += kAmxRowBytes) {
-      const __m512i codes =
-          _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-      const __m512i magnitude = _mm512_and_si512(codes, _mm512_set1_epi16(0x7F));
-      __m512i bits = _mm512_add_epi16(_mm512_slli_epi16(magnitude, 4), _mm512_set1_epi16(0x3C00));
-      bits = _mm512_mask_permutexvar_epi16(
-          bits, _mm512_cmplt_epu16_mask(magnitude, _mm512_set1_epi16(8)), magnitude, subnormals);
-      bits =
-          _mm512_mask_mov_epi16(bits, _mm512_cmpeq_epi16_mask(magnitude, _mm512_set1_epi16(0x7F)),
-                                _mm512_set1_epi16(0x7FC0));
-      const __m512i sign = _mm512_slli_epi16(_mm512_andnot_si512(magnitude, codes), 8);
-      _mm512_store_si512(to, _mm512_or_si512(bits, sign));
+    const auto lookup = [](const uint8_t(&table)[128], __m512i codes) {  // by seven bits
+      return _mm512_permutex2var_epi8(_mm512_load_si512(table), codes,
+                                      _mm512_load_si512(table + 64));
+    };
+    const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80));
+    for (int32_t r = 0; r < kAmxRows; r += 2, from += 64, to += 2 * kAmxRowBytes) {
+      const __m512i codes = _mm512_loadu_si512(from);
+      const __m512i low = lookup(kE4M3Bytes.low, codes);
+      const __m512i high =
+          _mm512_or_si512(lookup(kE4M3Bytes.high, codes), _mm512_and_si512(codes, sign));
+      _mm512_store_si512(to, _mm512_unpacklo_epi8(low, high));
+      _mm512_store_si512(to + kAmxRowBytes, _mm512_unpackhi_epi8(low, high));
     }
   }
 };
