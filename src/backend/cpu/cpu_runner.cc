@@ -63,7 +63,7 @@ RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
 
 class CpuRunner : public Runner {
  public:
-  CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options);
+  CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOptions& options);
 
   const RunnerInfo& info() const override { return info_; }
   std::optional<StateId> open(const StateOptions& options) override;
@@ -116,7 +116,7 @@ class CpuRunner : public Runner {
   std::vector<RowSampler> samplers_;  // [threads]
 };
 
-CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options)
+CpuRunner::CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOptions& options)
     : config_(model.config),
       owned_(std::move(model.owned)),
       states_(StateLayout(config_, kv_format(config_, options)), options.states_max,
@@ -125,7 +125,7 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
       ops_(make_ops(config_, options, states_, pool_)),
       transformer_(model, *ops_),
       draft_history_(config_, transformer_, *ops_, options.states_max, options.batch_rows_max),
-      fingerprint_(model_fingerprint(file, config_)) {
+      fingerprint_(fingerprint) {
   const StateLayout& layout = states_.layout();
   const int64_t cache_bytes_per_token =
       static_cast<int64_t>(layout.kv.block_bytes()) / kCacheBlockTokens;
@@ -333,8 +333,14 @@ void CpuRunner::read_draft_logits(int32_t request, std::span<float> logits) {
 
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options) {
   LoadedModel model = load_model(file);
+  const uint64_t fingerprint = model_fingerprint(file, model.config);
+  return make_runner(std::move(model), fingerprint, options);
+}
+
+std::unique_ptr<Runner> make_runner(LoadedModel model, uint64_t fingerprint,
+                                    const RunnerOptions& options) {
   const RunnerOptions resolved = resolve(options, model.config);
-  return std::make_unique<CpuRunner>(file, std::move(model), resolved);
+  return std::make_unique<CpuRunner>(std::move(model), fingerprint, resolved);
 }
 
 }  // namespace slip::cpu
