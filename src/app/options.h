@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/sampling_options.h"
+#include "backend/batch.h"
 
 namespace slip {
 
@@ -90,6 +91,24 @@ struct BenchProductOptions {
   std::string format = "q8";  // q8, q4, bf16, fp8
 };
 
+struct DeltaNetShape {
+  int32_t n_key_heads = 16, n_value_heads = 48, key_dim = 128, value_dim = 128;
+};
+
+struct BenchDeltaNetOptions {
+  BenchKernelOptions bench;
+  DeltaNetShape shape;
+  int32_t n_folded = 0;  // accepted rows that wait for the run
+};
+
+struct BenchStepOptions {
+  BenchKernelOptions bench;
+  std::string model_shape = "qwen3.5-0.8b";  // of model/model_shapes.h
+  std::string format = "q4";                 // q8, q4, bf16, fp8
+  std::string kv_type = "bf16";
+  int32_t context_tokens = 4096;
+};
+
 struct BenchDecodeOptions {
   ModelOptions model;
   std::vector<std::string> prompts;  // files and folders, at least one
@@ -104,6 +123,25 @@ struct BenchDecodeOptions {
   uint64_t seed = 0;
   int32_t n_runs = 3;        // of each source
   int32_t max_tokens = 300;  // of an answer; 0: kMaxTokensDefault, or what the context leaves
+  std::string commit = "unknown";
+};
+
+struct WindowOptions {
+  int32_t window_tokens = 0;  // 0: kWindowTokensDefault, or the model's limit where it is shorter
+  int32_t stride_tokens = 0;  // 0: half a window
+};
+
+struct BenchCompareOptions {
+  ModelOptions model;
+  std::string file;
+  // The other setting: at least one is given, the others are as on this side.
+  std::string against_kernels;
+  std::string against_kv_type;
+  int32_t against_threads = 0;
+  int32_t n_against_rows = 0;
+  int32_t n_rows = kSegmentRowsMax;  // of a verify segment
+  WindowOptions windows;
+  bool is_json = false;
   std::string commit = "unknown";
 };
 
@@ -143,11 +181,6 @@ struct ConvertOptions {
   std::optional<double> max_kl;         // nats, mean; nothing: the default for `bits`
   std::optional<double> min_agreement;  // share of tokens
   std::string eval_file;                // empty: the built-in text
-};
-
-struct WindowOptions {
-  int32_t window_tokens = 0;  // 0: kWindowTokensDefault, or the model's limit where it is shorter
-  int32_t stride_tokens = 0;  // 0: half a window
 };
 
 struct EvalOptions {

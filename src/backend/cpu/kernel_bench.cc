@@ -1,53 +1,21 @@
 #include "backend/cpu/kernel_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/bench_setup.h"
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/state_table.h"
 #include "base/check.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "tensor/quant.h"
+#include "model/synthetic_weight.h"
 
 namespace slip::cpu {
 namespace {
-
-constexpr int64_t kRotatedBytes = int64_t{1} << 30;  // larger than last-level caches
-
-// Buffers of that size to go round.
-int64_t n_rotated(int64_t n_bytes) {
-  constexpr int64_t kMost = 64;  // of something small
-  return std::clamp<int64_t>(kRotatedBytes / std::max<int64_t>(n_bytes, 1), 2, kMost);
-}
-
-// Threads with the kernels of one table.
-struct Device {
-  explicit Device(const BenchDevice& device)
-      : pool(device.n_threads > 0 ? device.n_threads : usable_cores()),
-        table(choose(cpu_features(), device.kernels)) {}
-
-  std::string name() const { return device_name(table.name, pool.n_threads()); }
-
-  // All threads at once, the slowest counts: the unit may be fast on one core and slow on another.
-  double measure_flops() {
-    using Clock = std::chrono::steady_clock;
-    std::vector<double> rates(static_cast<size_t>(pool.n_threads()));
-    pool.run(pool.n_threads(), [&](int item, int) {
-      const Clock::time_point start = Clock::now();
-      const double flops = table.exercise();
-      rates[static_cast<size_t>(item)] =
-          flops / std::chrono::duration<double>(Clock::now() - start).count();
-    });
-    return *std::ranges::min_element(rates) * pool.n_threads();
-  }
-
-  ThreadPool pool;
-  const KernelTable& table;
-};
 
 // One sequence whose cache is full of random numbers, in every layer.
 struct AttentionSetup {
@@ -66,7 +34,9 @@ struct AttentionSetup {
              .n_splits = kSplits},
             device.pool, device.table) {
     SLIP_CHECK(states.reserve(state, o.capacity_tokens));
-    fill_cache();
+    const auto n_blocks = (o.context_tokens + kCacheBlockTokens - 1) / kCacheBlockTokens;
+    fill_cache(states.layout().kv,
+               std::span(states[state].blocks).first(static_cast<size_t>(n_blocks)));
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
       for (size_t i = 0; i < ops.stride(Act::kProjected); ++i) {
         ops.row(Act::kProjected, r)[i] =
@@ -92,21 +62,6 @@ struct AttentionSetup {
     return config;
   }
 
-  // Independent elements look the same in every order, so a plane of each kind is drawn and copied.
-  void fill_cache() {
-    const KvLayout& kv = states.layout().kv;
-    std::vector<std::byte> plane(kv.plane_bytes());
-    const size_t n = plane.size() / element_bytes(kv.format.type);
-    for (size_t i = 0; i < n; ++i)
-      store_float(kv.format.type, plane.data(), i, normal(1, i, Draw::kTest));
-    const auto n_blocks = (options.context_tokens + kCacheBlockTokens - 1) / kCacheBlockTokens;
-    for (int32_t b = 0; b < n_blocks; ++b) {
-      std::byte* block = states[state].blocks[static_cast<size_t>(b)];
-      for (size_t at = 0; at < kv.block_bytes(); at += plane.size())
-        std::ranges::copy(plane, block + at);
-    }
-  }
-
   void run(int32_t n_rows) {
     const std::vector<TokenId> tokens(static_cast<size_t>(n_rows));
     const PassSegment segment{
@@ -115,7 +70,7 @@ struct AttentionSetup {
     next_layer = (next_layer + 1) % states.layout().kv.n_layers;
   }
 
-  Device device;
+  BenchThreads device;
   AttentionBenchOptions options;
   ModelConfig config;
   StateTable states;
@@ -136,13 +91,14 @@ struct ProductSetup {
              .states_max = 1,
              .n_splits = kSplits},
             device.pool, device.table) {
-    WeightView view = shape_of(o);
-    const auto n_matrices = static_cast<size_t>(n_rotated(static_cast<int64_t>(view.n_bytes())));
-    for (size_t i = 0; i < n_matrices; ++i) {
-      bytes.push_back(random_weight(view));
-      matrices.push_back(ops.add_matrix(view, MatrixUse::kProject));
+    const WeightView shape = weight_shape(o.format, o.n_out, o.n_in);
+    const size_t n_bytes = stored_bytes(shape);
+    for (int64_t i = n_rotated(static_cast<int64_t>(n_bytes)); i > 0; --i) {
+      bytes.emplace_back(n_bytes);
+      const WeightView weight = fill_weight(shape, 0.1f, bytes.back().span());
+      matrices.push_back(ops.add_matrix(weight, MatrixUse::kProject));
     }
-    weight_bytes = static_cast<double>(view.n_bytes());
+    weight_bytes = static_cast<double>(n_bytes);
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
       for (int32_t i = 0; i < o.n_in; ++i)
         ops.row(Act::kNormed, r)[i] = normal(3, static_cast<uint64_t>(r * o.n_in + i), Draw::kTest);
@@ -158,53 +114,13 @@ struct ProductSetup {
     return config;
   }
 
-  static WeightView shape_of(const ProductBenchOptions& o) {
-    constexpr int32_t kGroup = 64;  // what MLX quantises in
-    WeightView view{.format = o.format, .n_out = o.n_out, .n_in = o.n_in};
-    const bool is_affine = affine_format(code_bits(o.format)) == o.format;
-    if (is_affine && o.n_in % kGroup != 0) {
-      throw Error(ErrorCode::kUnsupportedModel,
-                  "input width is " + std::to_string(o.n_in) + ", expected a multiple of " +
-                      std::to_string(kGroup) + ", the group of an affine format");
-    }
-    if (is_affine) view.group_size = kGroup;
-    if (o.format == WeightFormat::kFp8Block) view.group_size = kFp8BlockColumns;
-    return view;
-  }
-
-  // Codes of any value, scales of about 0.01; elements of plain formats are small numbers.
-  static ByteBuffer random_weight(WeightView& view) {
-    const size_t n_scales = view.n_groups() * view.n_scale_rows() * sizeof(BFloat16);
-    const size_t n_codes = view.row_bytes() * static_cast<size_t>(view.n_out);
-    ByteBuffer bytes(n_codes + 2 * n_scales);
-    auto* words = reinterpret_cast<uint32_t*>(bytes.data());
-    uint64_t state = 1;
-    for (size_t i = 0; i < n_codes / sizeof(uint32_t); ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      const auto random = static_cast<uint32_t>(state >> 32);
-      // BF16 from 0.5 to 1, E4M3 below 2: no infinity, no NaN, nothing that takes a trap.
-      words[i] = view.group_size == 0                     ? (random & 0x807F807Fu) | 0x3F003F00u
-                 : view.format == WeightFormat::kFp8Block ? random & 0xBFBFBFBFu
-                                                          : random;
-    }
-    for (size_t i = 0; i < 2 * n_scales / sizeof(BFloat16); ++i) {
-      store_float(DType::kBF16, bytes.data() + n_codes, i,
-                  0.01f + 1e-4f * static_cast<float>(i % 7));
-    }
-    view.data = bytes.data();
-    if (n_scales > 0) view.scales = bytes.data() + n_codes;
-    if (n_scales > 0 && view.format != WeightFormat::kFp8Block)
-      view.biases = bytes.data() + n_codes + n_scales;
-    return bytes;
-  }
-
   void run(int32_t n_rows) {
     ops.project(
         {.x = Act::kNormed, .weights = {&matrices[next], 1}, .out = Act::kFfn, .n_rows = n_rows});
     next = (next + 1) % matrices.size();
   }
 
-  Device device;
+  BenchThreads device;
   ModelConfig config;
   StateLayout layout;
   CpuOps ops;

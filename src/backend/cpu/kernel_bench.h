@@ -21,6 +21,7 @@ struct KernelBench {
   std::string device;  // "cpu (amx, 2 threads)"
   std::string kernel;  // what the table chose for this shape
   int32_t n_rows_max;  // of a run: a segment never straddles a change of splits
+  std::function<void(int32_t n_rows)> prepare = [](int32_t) {};  // before a run, not measured
   std::function<void(int32_t n_rows)> run;
   std::function<double(int32_t n_rows)> bytes, flops;  // that a run has to read, and to do
   std::function<double()> measure_flops;               // of the matrix unit, per second, right now
