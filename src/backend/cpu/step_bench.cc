@@ -12,6 +12,7 @@
 #include "backend/cpu/state_io.h"
 #include "backend/cpu/state_table.h"
 #include "backend/split_rule.h"
+#include "backend/stepped_state.h"
 #include "base/check.h"
 
 namespace slip::cpu {
@@ -35,12 +36,6 @@ StateLayout stored_layout(const StepBenchOptions& options) {
   return {options.model.config, {options.kv_type, token_major(head_dim), token_major(head_dim)}};
 }
 
-// Any tokens will do; different ones, since experts are chosen by token.
-TokenId token_at(int32_t position, int32_t vocab_size) {
-  const auto spread = static_cast<uint32_t>(position) * 0x9E3779B1u;  // 2^32 / golden ratio
-  return TokenId{static_cast<int32_t>(spread % static_cast<uint32_t>(vocab_size))};
-}
-
 // A state with the context in it, in the form that a runner loads. Reading so many tokens would
 // take a large model hours; what a step costs does not depend on what the cache says.
 std::vector<std::byte> stored_context(const StepBenchOptions& options) {
@@ -52,7 +47,7 @@ std::vector<std::byte> stored_context(const StepBenchOptions& options) {
   SequenceState& state = states[id];
   fill_cache(layout.kv, state.blocks);
   for (int32_t i = 0; i < n_tokens; ++i)
-    state.ids.push_back(token_at(i, options.model.config.vocab_size));
+    state.ids.push_back(made_up_token(i, options.model.config.vocab_size));
   fill_normal(state.recurrent.span(), 2, 0.1f);
   fill_normal(state.conv.span(), 3, 1.0f);
   state.n_committed = state.n_folded = n_tokens;
@@ -128,39 +123,24 @@ struct StepSetup {
   }
 
   void start_over() {
-    if (state) runner->close(*state);
-    state = runner->fork(base).value();
-    SLIP_CHECK(runner->reserve(*state, runner->info().context_tokens_max));
-    position = context_tokens;
+    state.reset();
+    state.emplace(*runner, runner->fork(base).value());
+    SLIP_CHECK(runner->reserve(state->id(), runner->info().context_tokens_max));
   }
 
-  // Every step moves the state by the one row that is kept.
   void prepare(int32_t n_rows) {
-    const int32_t n_left = rows_until_split_change(position, runner->info().n_splits);
-    if (n_left < n_rows || position - context_tokens >= kDriftTokensMax) start_over();
+    const bool has_drifted = state->position() - context_tokens >= kDriftTokensMax;
+    if (has_drifted || state->rows_in_split() < n_rows) start_over();
   }
 
-  void run(int32_t n_rows) {
-    batch.tokens.clear();
-    for (int32_t i = 0; i < n_rows; ++i)
-      batch.tokens.push_back(token_at(position + i, runner->info().vocab_size));
-    batch.segments.assign(
-        1, {.state = *state, .position = position, .n_rows = n_rows, .n_certain = 1});
-    runner->forward(batch);
-    runner->accept({}, {&verdict, 1});
-    ++position;
-    if (verdict.n_accepted > 0) runner->truncate(*state, position);
-  }
+  void run(int32_t n_rows) { state->verify(n_rows); }
 
   BenchThreads device;
   StepCost cost;
   int32_t context_tokens;
   std::unique_ptr<Runner> runner;
   StateId base;
-  std::optional<StateId> state;
-  int32_t position = 0;
-  Batch batch;
-  Verdict verdict;
+  std::optional<SteppedState> state;
 };
 
 }  // namespace
