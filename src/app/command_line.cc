@@ -65,6 +65,10 @@ class Commands {
             "A whole step in the shape of a published model, on random weights: time by rows",
             run_bench_step, bench_step_),
         bench_step_);
+    add_bench_memory_options(
+        add(*bench, "memory", "What is planned, and what verify steps take on top by context",
+            run_bench_memory, bench_memory_),
+        bench_memory_);
     add_bench_compare_options(
         add(*bench, "compare",
             "Where another setting would choose another token, and by what margin",
@@ -111,17 +115,10 @@ class Commands {
 
   // Of the commands that were not called they are empty.
   std::vector<std::string*> models() {
-    return {&generate_.model.model,
-            &chat_.model.model,
-            &bench_decode_.model.model,
-            &bench_compare_.model.model,
-            &compare_.generate.model.model,
-            &logits_.model.model,
-            &inspect_.model.model,
-            &tune_.model.model,
-            &convert_.model.model,
-            &eval_.model.model,
-            &eval_.against};
+    return {&generate_.model.model,      &chat_.model.model,         &bench_decode_.model.model,
+            &bench_compare_.model.model, &bench_memory_.model.model, &compare_.generate.model.model,
+            &logits_.model.model,        &inspect_.model.model,      &tune_.model.model,
+            &convert_.model.model,       &eval_.model.model,         &eval_.against};
   }
 
   GenerateOptions generate_;
@@ -132,6 +129,7 @@ class Commands {
   BenchProductOptions bench_product_;
   BenchDeltaNetOptions bench_delta_net_;
   BenchStepOptions bench_step_;
+  BenchMemoryOptions bench_memory_;
   BenchCompareOptions bench_compare_;
   LogitsOptions logits_;
   InspectOptions inspect_;

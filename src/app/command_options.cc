@@ -82,6 +82,13 @@ void add_max_tokens_option(CLI::App& command, int32_t& max_tokens) {
       ->capture_default_str();
 }
 
+void add_rows_option(CLI::App& command, std::vector<int32_t>& rows) {
+  command.add_option("--rows", rows, "Rows of a step, all measured in turns: 1,8,16")
+      ->delimiter(',')
+      ->check(whole_number(1, kSegmentRowsMax))
+      ->capture_default_str();
+}
+
 void add_bench_format_option(CLI::App& command, std::string& name) {
   command
       .add_option("--format", name,
@@ -97,10 +104,7 @@ void add_bench_context_option(CLI::App& command, int32_t& n_tokens) {
 }
 
 void add_bench_kernel_options(CLI::App& command, BenchKernelOptions& options) {
-  command.add_option("--rows", options.rows, "Rows of a step, all measured in turns: 1,8,16")
-      ->delimiter(',')
-      ->check(whole_number(1, kSegmentRowsMax))
-      ->capture_default_str();
+  add_rows_option(command, options.rows);
   command.add_option("--seconds", options.seconds, "Time to measure for")
       ->check(number(0.1, 3600))
       ->capture_default_str();
@@ -232,6 +236,13 @@ void add_bench_step_options(CLI::App& command, BenchStepOptions& options) {
   add_bench_context_option(command, options.context_tokens);
   add_kv_type_option(command, options.kv_type);
   add_bench_kernel_options(command, options.bench);
+}
+
+void add_bench_memory_options(CLI::App& command, BenchMemoryOptions& options) {
+  add_model_options(command, options.model);
+  add_rows_option(command, options.rows);
+  command.add_flag("--json", options.is_json, "Print one JSON object a line");
+  command.add_option("--commit", options.commit, "Recorded in every line")->capture_default_str();
 }
 
 void add_bench_compare_options(CLI::App& command, BenchCompareOptions& options) {

@@ -13,6 +13,7 @@ void add_chat_options(CLI::App& command, ChatOptions& options);
 void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& options);
 void add_bench_product_options(CLI::App& command, BenchProductOptions& options);
 void add_bench_delta_net_options(CLI::App& command, BenchDeltaNetOptions& options);
+void add_bench_memory_options(CLI::App& command, BenchMemoryOptions& options);
 void add_bench_compare_options(CLI::App& command, BenchCompareOptions& options);
 void add_bench_step_options(CLI::App& command, BenchStepOptions& options);
 void add_bench_decode_options(CLI::App& command, BenchDecodeOptions& options);

@@ -11,6 +11,7 @@ int run_bench_decode(const BenchDecodeOptions& options);
 int run_bench_attention(const BenchAttentionOptions& options);
 int run_bench_product(const BenchProductOptions& options);
 int run_bench_delta_net(const BenchDeltaNetOptions& options);
+int run_bench_memory(const BenchMemoryOptions& options);
 int run_bench_compare(const BenchCompareOptions& options);
 int run_bench_step(const BenchStepOptions& options);
 int run_compare(const CompareOptions& options);

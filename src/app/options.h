@@ -126,6 +126,13 @@ struct BenchDecodeOptions {
   std::string commit = "unknown";
 };
 
+struct BenchMemoryOptions {
+  ModelOptions model;
+  std::vector<int32_t> rows = {1, 8, 32};  // of a verify step
+  bool is_json = false;
+  std::string commit = "unknown";
+};
+
 struct WindowOptions {
   int32_t window_tokens = 0;  // 0: kWindowTokensDefault, or the model's limit where it is shorter
   int32_t stride_tokens = 0;  // 0: half a window
