@@ -79,9 +79,9 @@ MemoryPlan plan_contexts(const RunnerInfo& info, size_t n_row_counts, int64_t to
   constexpr int kTimesTolerance = 4;
   if (longest > 0 && plan.cache_growth_bytes >= kTimesTolerance * tolerance) return plan;
   const double grown_share = kShares[2] - kShares[0];
-  const auto least = static_cast<int64_t>(
-      static_cast<double>(kTimesTolerance * tolerance / info.step_cache_bytes_per_token) /
-      grown_share);
+  const auto least =
+      static_cast<int64_t>(static_cast<double>(kTimesTolerance * tolerance) /
+                           (grown_share * static_cast<double>(info.step_cache_bytes_per_token)));
   throw Error(ErrorCode::kInvalidArgument,
               "--context: found " + std::to_string(info.context_tokens_max) + ", wanted at least " +
                   std::to_string(least + n_room + 2) +

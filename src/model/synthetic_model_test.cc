@@ -2,33 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "model/testing/small_config.h"
+
 namespace slip {
 namespace {
 
-// One layer of each kind, with experts.
+// With a shared expert, too.
 ModelConfig small_config() {
-  return {.family = "qwen3_5_moe",
-          .vocab_size = 256,
-          .hidden_size = 128,
-          .context_tokens_max = 4096,
-          .rms_norm_eps = 1e-6f,
-          .attention = {.n_heads = 2,
-                        .n_kv_heads = 1,
-                        .head_dim = 32,
-                        .rope = default_rope(8, 1e4),
-                        .has_output_gate = true,
-                        .has_head_norms = true},
-          .delta_net = {.n_key_heads = 2,
-                        .n_value_heads = 4,
-                        .key_dim = 32,
-                        .value_dim = 32,
-                        .conv_kernel = 4},
-          .experts = {.n_experts = 4,
-                      .n_experts_per_token = 2,
-                      .intermediate_size = 64,
-                      .shared_intermediate_size = 64},
-          .layers = {{MixerKind::kDeltaNet, FfnKind::kExperts},
-                     {MixerKind::kAttention, FfnKind::kExperts}}};
+  ModelConfig config = test::small_config();
+  config.experts.shared_intermediate_size = 64;
+  return config;
 }
 
 constexpr WeightFormat kMade[] = {WeightFormat::kAffine8, WeightFormat::kAffine4,

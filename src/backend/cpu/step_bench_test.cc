@@ -5,37 +5,16 @@
 #include "backend/cpu/kernels/table.h"
 #include "base/cpu_features.h"
 #include "base/testing/expect_error.h"
+#include "model/testing/small_config.h"
 
 namespace slip::cpu {
 namespace {
 
-// One delta net and one attention layer, each with 4 experts of which a token chooses 1.
 StepBenchOptions small_step() {
-  return {.model = {.config = {.family = "qwen3_5_moe",
-                               .vocab_size = 256,
-                               .hidden_size = 128,
-                               .context_tokens_max = 4096,
-                               .rms_norm_eps = 1e-6f,
-                               .attention = {.n_heads = 2,
-                                             .n_kv_heads = 1,
-                                             .head_dim = 32,
-                                             .rope = default_rope(8, 1e4),
-                                             .has_output_gate = true,
-                                             .has_head_norms = true},
-                               .delta_net = {.n_key_heads = 2,
-                                             .n_value_heads = 4,
-                                             .key_dim = 32,
-                                             .value_dim = 32,
-                                             .conv_kernel = 4},
-                               .experts = {.n_experts = 4,
-                                           .n_experts_per_token = 1,
-                                           .intermediate_size = 64},
-                               .layers = {{MixerKind::kDeltaNet, FfnKind::kExperts},
-                                          {MixerKind::kAttention, FfnKind::kExperts}}}},
-          .context_tokens = 1000};
+  return {.model = {.config = test::small_config()}, .context_tokens = 1000};
 }
 
-constexpr BenchDevice kOneThread{.n_threads = 1, .kernels = "baseline"};
+const BenchDevice kOneThread{.n_threads = 1, .kernels = "baseline"};
 constexpr double kExpertBytes = 2 * 3 * 2 * 64 * 128;  // of both layers, 16 bits
 constexpr double kTokenBytes = 2 * 2 * 32;             // key and value of the attention layer
 
