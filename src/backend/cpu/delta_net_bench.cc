@@ -24,9 +24,10 @@ struct DeltaNetSetup {
              .n_splits = kSplits},
             device.pool, device.table) {
     fill_state();
-    for (int32_t r = 0; r < kSegmentRowsMax; ++r)
+    for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
       fill_normal({ops.row(Act::kProjected, r), ops.stride(Act::kProjected)},
                   static_cast<uint64_t>(r), 1.0f);
+    }
     const DeltaNetConfig& d = config.delta_net;
     const auto n_heads = static_cast<size_t>(d.n_value_heads);
     args = {.conv = add_vector(static_cast<size_t>(d.conv_channels() * d.conv_kernel)),
