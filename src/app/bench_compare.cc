@@ -1,9 +1,9 @@
 // slipstream bench compare: where the same model on the same text would choose another token under
 // another setting, and how close those choices were. Passes only where every difference is a tie.
 
-#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <nlohmann/json.hpp>
