@@ -3,7 +3,7 @@
 
 Usage: kernel_curves.py [--svg] LINES.ndjson...
 
-Reads the lines of `slipstream bench attention` and `bench product`. Lines that differ in their rows only are one
+Reads the lines of `slipstream bench attention`, `product`, `delta-net` and `step`. Lines that differ in their rows only are one
 curve; curves of one operation and shape are one table. The SVG shows, for every curve, the time over that of its
 fewest rows.
 """
@@ -12,7 +12,13 @@ from html import escape
 
 from bench_lines import read_lines, records_of
 
-BENCHES = ("attention", "product")
+# Bench -> what tells curves of one shape and device apart.
+BENCHES = {
+    "attention": lambda record: record["kv_type"],
+    "product": lambda record: record["format"],
+    "delta-net": lambda record: f"{record['folded']} folded",
+    "step": lambda record: record["format"],
+}
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 60, 220, 20, 50
 COLORS = ["#1f6fb2", "#d1582a", "#3a8f4d", "#8a52a1", "#b58a1b", "#4f5b66", "#c2185b", "#00838f"]
@@ -21,12 +27,12 @@ COLORS = ["#1f6fb2", "#d1582a", "#3a8f4d", "#8a52a1", "#b58a1b", "#4f5b66", "#c2
 def title_of(record):
     """What a table is about."""
     what = f"{record['bench']} {record['shape']}"
-    return what + (f", {record['context']:,} tokens" if record["bench"] == "attention" else "")
+    return what + (f", {record['context']:,} tokens" if record["bench"] in ("attention", "step") else "")
 
 
 def label_of(record):
     """What a curve is among those of its table."""
-    return f"{record['kv_type' if record['bench'] == 'attention' else 'format']}, {record['device']}"
+    return f"{BENCHES[record['bench']](record)}, {record['device']}"
 
 
 def read_curves(lines):
@@ -56,7 +62,7 @@ def table(curves):
 def name_of(record):
     """A curve in a few words."""
     table_name = record["device"].split("(")[-1].split(",")[0]
-    what = f"{record['context'] // 1024}K tokens" if record["bench"] == "attention" else record["format"]
+    what = f"{record['context'] // 1024}K tokens" if record["bench"] == "attention" else BENCHES[record["bench"]](record)
     return f"{record['bench']} {what}, {table_name}"
 
 
@@ -92,7 +98,7 @@ def main(arguments):
         sys.exit(__doc__)
     tables = read_curves(read_lines(paths))
     if not tables:
-        sys.exit("found no line of bench attention or bench product")
+        sys.exit("found no line of bench attention, product, delta-net or step")
     if wants_svg:
         sys.stdout.write(draw(tables))
         return

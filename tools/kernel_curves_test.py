@@ -8,7 +8,7 @@ from kernel_curves import draw, main, read_curves, table
 
 
 def line(rows, ms, bench="product", device="cpu (amx, 2 threads)"):
-    return json.dumps({"bench": bench, "shape": "8x8", "format": "q8", "kv_type": "bf16", "context": 2048, "device": device,
+    return json.dumps({"bench": bench, "shape": "8x8", "format": "q8", "kv_type": "bf16", "folded": 3, "context": 2048, "device": device,
                        "rows": rows, "ms_median": ms, "share_of_floor": 1 / ms, "read_gb_per_second": 20,
                        "matrix_gflops": 6000})
 
@@ -24,6 +24,11 @@ class KernelCurvesTest(unittest.TestCase):
     def test_keeps_operations_apart(self):
         tables = read_curves([line(1, 2), line(1, 2, bench="attention"), '{"bench": "decode"}'])
         self.assertEqual(["product 8x8", "attention 8x8, 2,048 tokens"], list(tables))
+
+    def test_tells_apart_what_one_operation_is_measured_with(self):
+        tables = read_curves([line(1, 2, bench="delta-net"), line(1, 2, bench="step")])
+        self.assertEqual(["3 folded, cpu (amx, 2 threads)"], list(tables["delta-net 8x8"]))
+        self.assertEqual(["q8, cpu (amx, 2 threads)"], list(tables["step 8x8, 2,048 tokens"]))
 
     def test_draws_a_curve_over_its_first_point(self):
         svg = ElementTree.fromstring(draw(read_curves([line(1, 2), line(5, 4)])))

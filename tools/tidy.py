@@ -64,6 +64,7 @@ TESTED_THROUGH = {
     "src/app/commands_test.cc": [
         "src/app/answer.cc", "src/app/compare.cc", "src/app/generate.cc", "src/app/logits.cc"],
     "src/app/bench_attention_test.cc": ["src/app/bench_kernels.cc"],
+    "src/app/bench_product_test.cc": ["src/app/bench_format.cc"],
     "src/app/bench_decode_test.cc": ["src/app/read_ceiling.cc"],
     "src/app/tuned_cost_test.cc": ["src/app/tune.cc"],
     "src/app/evaluation_test.cc": ["src/app/eval_text.cc", "src/app/token_reader.cc"],
@@ -72,6 +73,7 @@ TESTED_THROUGH = {
         "src/app/inspect.cc", "src/app/inspection.cc", "src/app/lanes_json.cc"],
     "src/backend/cpu/cpu_contract_test.cc": [
         "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/draft_history.cc", "src/backend/cpu/sequence_state.cc"],
+    "src/backend/cpu/kernel_bench_test.cc": ["src/backend/cpu/bench_setup.cc"],
     "src/backend/cpu/kernels_test.cc": [
         "src/backend/cpu/kernels/amx.cc", "src/backend/cpu/kernels/avx2.cc", "src/backend/cpu/kernels/avx512.cc", "src/backend/cpu/kernels/baseline.cc", "src/backend/cpu/kernels/table.cc"],
     "src/backend/cpu/lanes_test.cc": ["src/backend/cpu/attention_check.cc", "src/backend/lane.cc"],

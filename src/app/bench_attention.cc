@@ -34,16 +34,16 @@ int run_bench_attention(const BenchAttentionOptions& options) {
   const int32_t capacity = options.capacity_tokens == 0 ? least : options.capacity_tokens;
   const cpu::KernelBench bench =
       with_memory_for("a cache of " + std::to_string(capacity) + " tokens", [&] {
-        return cpu::attention_bench({.n_threads = options.bench.n_threads,
-                                     .kernels = options.bench.kernels,
-                                     .kernel = options.bench.kernel},
-                                    {.n_heads = shape.n_heads,
-                                     .n_kv_heads = shape.n_kv_heads,
-                                     .head_dim = shape.head_dim,
-                                     .context_tokens = options.context_tokens,
-                                     .capacity_tokens = capacity,
-                                     .kv_type = parse_kv_type(options.kv_type).value(),
-                                     .n_layers = options.n_layers});
+        return cpu::attention_bench(
+            {.n_threads = options.bench.n_threads, .kernels = options.bench.kernels},
+            {.n_heads = shape.n_heads,
+             .n_kv_heads = shape.n_kv_heads,
+             .head_dim = shape.head_dim,
+             .context_tokens = options.context_tokens,
+             .capacity_tokens = capacity,
+             .kv_type = parse_kv_type(options.kv_type).value(),
+             .kernel = options.kernel,
+             .n_layers = options.n_layers});
       });
   return measure_kernel(
       bench, options.bench,

@@ -34,14 +34,20 @@ struct Measurement {
   std::vector<double> read_gb_per_second;
 };
 
+void run_once(const cpu::KernelBench& bench, int32_t n_rows) {
+  bench.prepare(n_rows);
+  bench.run(n_rows);
+}
+
 // Every round begins with another arm. False where it was interrupted.
 bool measure_round(const cpu::KernelBench& bench, ReadCeiling& ceiling, Measurement& m) {
   m.read_gb_per_second.push_back(ceiling.measure());
   std::rotate(m.turns.begin(), m.turns.begin() + 1, m.turns.end());
-  bench.run(m.arms.front().n_rows);  // a gigabyte of other data has left code and tables cold
+  run_once(bench, m.arms.front().n_rows);  // a gigabyte of other data has left code and tables cold
   for (const size_t turn : m.turns) {
     Arm& arm = m.arms[turn];
     if (is_interrupted()) return false;
+    bench.prepare(arm.n_rows);
     const double before = bench.measure_flops();
     const Stopwatch watch;
     bench.run(arm.n_rows);
@@ -123,7 +129,7 @@ int measure_kernel(const cpu::KernelBench& bench, const BenchKernelOptions& opti
   for (const int32_t n_rows : options.rows) {
     m.turns.push_back(m.arms.size());
     m.arms.push_back({.n_rows = n_rows, .ms = {}, .flops_per_second = {}});
-    bench.run(n_rows);  // pages and code are there before the first sample
+    run_once(bench, n_rows);  // pages and code are there before the first sample
   }
   const Stopwatch watch;
   for (int round = 0; round < kRoundsMin || watch.ms() < 1e3 * options.seconds; ++round) {

@@ -55,6 +55,25 @@ class Commands {
         add(*bench, "product", "One matrix: time of a step by its rows, and the floor",
             run_bench_product, bench_product_),
         bench_product_);
+    add_bench_delta_net_options(
+        add(*bench, "delta-net",
+            "Delta net of one layer: time of a step by its rows, and the floor",
+            run_bench_delta_net, bench_delta_net_),
+        bench_delta_net_);
+    add_bench_step_options(
+        add(*bench, "step",
+            "A whole step in the shape of a published model, on random weights: time by rows",
+            run_bench_step, bench_step_),
+        bench_step_);
+    add_bench_memory_options(
+        add(*bench, "memory", "What is planned, and what verify steps take on top by context",
+            run_bench_memory, bench_memory_),
+        bench_memory_);
+    add_bench_compare_options(
+        add(*bench, "compare",
+            "Where another setting would choose another token, and by what margin",
+            run_bench_compare, bench_compare_),
+        bench_compare_);
     add_logits_options(add(app, "logits", "Write the logits of given tokens", run_logits, logits_),
                        logits_);
     add_inspect_options(
@@ -96,11 +115,10 @@ class Commands {
 
   // Of the commands that were not called they are empty.
   std::vector<std::string*> models() {
-    return {&generate_.model.model,     &chat_.model.model,
-            &bench_decode_.model.model, &compare_.generate.model.model,
-            &logits_.model.model,       &inspect_.model.model,
-            &tune_.model.model,         &convert_.model.model,
-            &eval_.model.model,         &eval_.against};
+    return {&generate_.model.model,      &chat_.model.model,         &bench_decode_.model.model,
+            &bench_compare_.model.model, &bench_memory_.model.model, &compare_.generate.model.model,
+            &logits_.model.model,        &inspect_.model.model,      &tune_.model.model,
+            &convert_.model.model,       &eval_.model.model,         &eval_.against};
   }
 
   GenerateOptions generate_;
@@ -109,6 +127,10 @@ class Commands {
   BenchDecodeOptions bench_decode_;
   BenchAttentionOptions bench_attention_;
   BenchProductOptions bench_product_;
+  BenchDeltaNetOptions bench_delta_net_;
+  BenchStepOptions bench_step_;
+  BenchMemoryOptions bench_memory_;
+  BenchCompareOptions bench_compare_;
   LogitsOptions logits_;
   InspectOptions inspect_;
   TuneOptions tune_;

@@ -5,6 +5,8 @@
 
 #include "app/bench_attention.h"
 #include "app/bench_decode.h"
+#include "app/bench_delta_net.h"
+#include "app/bench_format.h"
 #include "app/bench_product.h"
 #include "app/convert_plan.h"
 #include "app/option_checks.h"
@@ -115,22 +117,56 @@ void add_max_tokens_option(CLI::App& command, int32_t& max_tokens) {
       ->capture_default_str();
 }
 
-void add_bench_kernel_options(CLI::App& command, BenchKernelOptions& options) {
-  command.add_option("--rows", options.rows, "Rows of a step, all measured in turns: 1,8,16")
+void add_rows_option(CLI::App& command, std::vector<int32_t>& rows) {
+  command.add_option("--rows", rows, "Rows of a step, all measured in turns: 1,8,16")
       ->delimiter(',')
       ->check(whole_number(1, kSegmentRowsMax))
       ->capture_default_str();
+}
+
+void add_bench_format_option(CLI::App& command, std::string& name) {
+  command
+      .add_option("--format", name,
+                  "Of the weights: q8 and q4 (affine, groups of 64), bf16, fp8 (blocks of 128)")
+      ->check(bench_format())
+      ->capture_default_str();
+}
+
+void add_bench_context_option(CLI::App& command, int32_t& n_tokens) {
+  command.add_option("--context", n_tokens, "Tokens in the cache")
+      ->check(whole_number(1, kBenchTokensMax))
+      ->capture_default_str();
+}
+
+void add_kernel_option(CLI::App& command, std::string& kernel) {
+  command
+      .add_option("--kernel", kernel,
+                  "Kernel of the table: on, the best one; off, the plain one; or amx, strips")
+      ->check(require_path)
+      ->capture_default_str();
+}
+
+void add_bench_kernel_options(CLI::App& command, BenchKernelOptions& options) {
+  add_rows_option(command, options.rows);
   command.add_option("--seconds", options.seconds, "Time to measure for")
       ->check(number(0.1, 3600))
       ->capture_default_str();
   command.add_flag("--json", options.is_json, "Print one JSON object a line");
   command.add_option("--commit", options.commit, "Recorded in every line");
-  command
-      .add_option("--kernel", options.kernel,
-                  "Kernel of the table to force: amx, strips or fma; off is fma")
-      ->check(require_path)
-      ->capture_default_str();
   add_device_options(command, options.device, options.n_threads, options.kernels);
+}
+
+void add_window_options(CLI::App& command, WindowOptions& options) {
+  command
+      .add_option("--window", options.window_tokens,
+                  "Tokens read from an empty state; 0: 2048 or the model's limit")
+      ->check(whole_number(0, kTokensMax))
+      ->capture_default_str();
+  command
+      .add_option("--stride", options.stride_tokens,
+                  "Tokens from one window to the next; 0: half a window")
+      ->check(whole_number(0, kTokensMax))
+      ->capture_default_str();
 }
 
 void add_prompt_options(CLI::App& command, GenerateOptions& options) {
@@ -194,9 +230,7 @@ void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& optio
           "--shape", [&options](const std::string& text) { options.shape = parse_shape(text); },
           "Query heads x KV heads x head dim")
       ->default_str("24x4x256");
-  command.add_option("--context", options.context_tokens, "Tokens in the cache")
-      ->check(whole_number(1, kBenchTokensMax))
-      ->capture_default_str();
+  add_bench_context_option(command, options.context_tokens);
   command
       .add_option("--capacity", options.capacity_tokens,
                   "Tokens that the cache has room for; 0: what the context needs")
@@ -208,6 +242,7 @@ void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& optio
       ->check(whole_number(0, 64))
       ->capture_default_str();
   add_kv_type_option(command, options.kv_type);
+  add_kernel_option(command, options.kernel);
   add_bench_kernel_options(command, options.bench);
 }
 
@@ -217,12 +252,68 @@ void add_bench_product_options(CLI::App& command, BenchProductOptions& options) 
           "--matrix", [&options](const std::string& text) { options.matrix = parse_matrix(text); },
           "Outputs x inputs")
       ->default_str("17408x5120");
+  add_bench_format_option(command, options.format);
+  add_kernel_option(command, options.kernel);
+  add_bench_kernel_options(command, options.bench);
+}
+
+void add_bench_delta_net_options(CLI::App& command, BenchDeltaNetOptions& options) {
   command
-      .add_option("--format", options.format,
-                  "Of the weights: q8 and q4 (affine, groups of 64), bf16, fp8 (blocks of 128)")
-      ->check(product_format())
+      .add_option_function<std::string>(
+          "--shape",
+          [&options](const std::string& text) { options.shape = parse_delta_net_shape(text); },
+          "Key heads x value heads x key dim x value dim")
+      ->default_str("16x48x128x128");
+  command
+      .add_option("--folded", options.n_folded,
+                  "Accepted rows of the step before that each run folds into the state first")
+      ->check(whole_number(0, kDraftTokensMax))
       ->capture_default_str();
   add_bench_kernel_options(command, options.bench);
+}
+
+void add_bench_step_options(CLI::App& command, BenchStepOptions& options) {
+  command
+      .add_option("--model-shape", options.model_shape,
+                  "Whose sizes: qwen3.5-0.8b, qwen3.5-2b, qwen3.5-4b or qwen3.6-35b-a3b")
+      ->capture_default_str();
+  add_bench_format_option(command, options.format);
+  add_bench_context_option(command, options.context_tokens);
+  add_kv_type_option(command, options.kv_type);
+  add_bench_kernel_options(command, options.bench);
+}
+
+void add_bench_memory_options(CLI::App& command, BenchMemoryOptions& options) {
+  add_model_options(command, options.model);
+  add_rows_option(command, options.rows);
+  command.add_flag("--json", options.is_json, "Print one JSON object a line");
+  command.add_option("--commit", options.commit, "Recorded in every line")->capture_default_str();
+}
+
+void add_bench_compare_options(CLI::App& command, BenchCompareOptions& options) {
+  command.add_option("--model", options.model.model, kModelHelp)->required()->check(require_path);
+  command.add_option("--file", options.file, "Text to read; -: standard input")
+      ->required()
+      ->check(require_path);
+  command
+      .add_option("--against-kernels", options.against_kernels,
+                  "Kernel table of the other side: amx, avx512, avx2, baseline, reference")
+      ->check(require_path);
+  command.add_option("--against-kv-type", options.against_kv_type, "Cache type of the other side")
+      ->check(kv_type());
+  command.add_option("--against-threads", options.against_threads, "Threads of the other side")
+      ->check(whole_number(1, 256));
+  command.add_option("--rows", options.n_rows, "Rows of a verify segment")
+      ->check(whole_number(1, kSegmentRowsMax))
+      ->capture_default_str();
+  command
+      .add_option("--against-rows", options.n_against_rows,
+                  "Rows of a verify segment of the other side")
+      ->check(whole_number(1, kSegmentRowsMax));
+  add_window_options(command, options.windows);
+  command.add_flag("--json", options.is_json, "Print one JSON object");
+  command.add_option("--commit", options.commit, "Recorded in the object")->capture_default_str();
+  add_device_options(command, options.model);
 }
 
 void add_bench_decode_options(CLI::App& command, BenchDecodeOptions& options) {
@@ -356,16 +447,7 @@ void add_eval_options(CLI::App& command, EvalOptions& options) {
       ->check(kv_type());
   command.add_option("--against-threads", options.against_threads, "Thread counts to compare with")
       ->check(whole_number(1, 256));
-  command
-      .add_option("--window", options.windows.window_tokens,
-                  "Tokens read from an empty state; 0: 2048 or the model's limit")
-      ->check(whole_number(0, kTokensMax))
-      ->capture_default_str();
-  command
-      .add_option("--stride", options.windows.stride_tokens,
-                  "Tokens from one window to the next; 0: half a window")
-      ->check(whole_number(0, kTokensMax))
-      ->capture_default_str();
+  add_window_options(command, options.windows);
   command.add_flag("--json", options.is_json, "Print one JSON object");
   add_device_options(command, options.model);
 }

@@ -15,10 +15,11 @@ namespace {
 // What one runner says of one window, in step with another runner's.
 class WindowReader {
  public:
-  WindowReader(Runner& runner, const EvalPlan& plan, const EvalWindow& window)
+  WindowReader(Runner& runner, const EvalPlan& plan, const EvalWindow& window, int32_t segment_rows)
       : reader_(runner, {plan.text.begin() + window.begin, plan.text.begin() + window.end},
                 /*with_draft_head=*/false),
-        vocab_size_(static_cast<size_t>(runner.info().vocab_size)) {
+        vocab_size_(static_cast<size_t>(runner.info().vocab_size)),
+        segment_rows_(segment_rows) {
     // The row before a token is the one that predicts it.
     reader_.skip_to(window.scored_from - window.begin - 1);
   }
@@ -29,7 +30,8 @@ class WindowReader {
   void read(int32_t n_rows) {
     logits_.clear();
     const int32_t end = position() + n_rows;
-    while (position() < end && !is_interrupted()) reader_.verify(end - position(), logits_);
+    while (position() < end && !is_interrupted())
+      reader_.verify(std::min(segment_rows_, end - position()), logits_);
   }
 
   std::span<const float> logits_of(int32_t row) const {
@@ -39,58 +41,35 @@ class WindowReader {
  private:
   TokenReader reader_;
   size_t vocab_size_;
+  int32_t segment_rows_;
   std::vector<float> logits_;
 };
 
-class Evaluator {
- public:
-  Evaluator(Runner& judged, Runner* reference, const EvalPlan& plan, const Tokenizer& tokenizer)
-      : judged_(judged), reference_(reference), plan_(plan), tokenizer_(tokenizer) {}
-
-  // False when the user interrupts.
-  bool read(const EvalWindow& window) {
-    WindowReader judged(judged_, plan_, window);
-    std::optional<WindowReader> reference;
-    if (reference_ != nullptr) reference.emplace(*reference_, plan_, window);
-    // The last token of a window would predict one that the next window scores.
-    const int32_t n_read = window.end - window.begin - 1;
-    while (judged.position() < n_read) {
-      const int32_t first = window.begin + judged.position() + 1;  // token that row 0 predicts
-      const int32_t n_rows = std::min(plan_.n_rows, n_read - judged.position());
-      judged.read(n_rows);
-      if (reference) reference->read(n_rows);
-      if (is_interrupted()) return false;
-      for (int32_t row = 0; row < n_rows; ++row) {
-        const TokenId token = plan_.text[static_cast<size_t>(first + row)];
-        add(result_.score, judged.logits_of(row), token);
-        if (!reference) continue;
-        add(result_.reference_score, reference->logits_of(row), token);
-        divergence_.add(reference->logits_of(row), judged.logits_of(row));
-      }
+// False when the user interrupts.
+bool read_window(Runner& judged_runner, Runner* maybe_reference, const EvalPlan& plan,
+                 const EvalWindow& window, const std::function<void(const EvalRow&)>& visit) {
+  WindowReader judged(judged_runner, plan, window, plan.n_rows);
+  const int32_t n_reference_rows = plan.n_reference_rows > 0 ? plan.n_reference_rows : plan.n_rows;
+  const int32_t n_at_once = std::max(plan.n_rows, n_reference_rows);
+  std::optional<WindowReader> reference;
+  if (maybe_reference != nullptr)
+    reference.emplace(*maybe_reference, plan, window, n_reference_rows);
+  // The last token of a window would predict one that the next window scores.
+  const int32_t n_read = window.end - window.begin - 1;
+  while (judged.position() < n_read) {
+    const int32_t first = window.begin + judged.position() + 1;  // token that row 0 predicts
+    const int32_t n_rows = std::min(n_at_once, n_read - judged.position());
+    judged.read(n_rows);
+    if (reference) reference->read(n_rows);
+    if (is_interrupted()) return false;
+    for (int32_t row = 0; row < n_rows; ++row) {
+      visit({.index = first + row,
+             .judged = judged.logits_of(row),
+             .reference = reference ? reference->logits_of(row) : std::span<const float>()});
     }
-    return true;
   }
-
-  Evaluation result() const {
-    Evaluation result = result_;
-    result.divergence = divergence_.summary();
-    return result;
-  }
-
- private:
-  void add(TextScore& score, std::span<const float> logits, TokenId token) const {
-    ++score.n_tokens;
-    score.n_bytes += static_cast<int64_t>(tokenizer_.bytes(token).size());
-    score.nats += negative_log_likelihood(logits, token);
-  }
-
-  Runner& judged_;
-  Runner* reference_;
-  const EvalPlan& plan_;
-  const Tokenizer& tokenizer_;
-  Evaluation result_;
-  DivergenceStats divergence_;
-};
+  return true;
+}
 
 }  // namespace
 
@@ -108,20 +87,41 @@ std::vector<EvalWindow> plan_windows(int32_t n_tokens, int32_t window_tokens,
   return windows;
 }
 
+void TextScore::add(double token_nats, int64_t token_bytes) {
+  ++n_tokens;
+  n_bytes += token_bytes;
+  nats += token_nats;
+}
+
 double TextScore::perplexity() const { return std::exp(nats / static_cast<double>(n_tokens)); }
 
 double TextScore::bits_per_byte() const {
   return nats / std::numbers::ln2 / static_cast<double>(n_bytes);
 }
 
+bool read_rows(Runner& judged, Runner* reference, const EvalPlan& plan,
+               const std::function<void(const EvalRow&)>& visit) {
+  SLIP_CHECK(reference == nullptr || reference->info().vocab_size == judged.info().vocab_size);
+  return std::ranges::all_of(plan.windows, [&](const EvalWindow& window) {
+    return read_window(judged, reference, plan, window, visit);
+  });
+}
+
 std::optional<Evaluation> evaluate(Runner& judged, Runner* reference, const EvalPlan& plan,
                                    const Tokenizer& tokenizer) {
-  SLIP_CHECK(reference == nullptr || reference->info().vocab_size == judged.info().vocab_size);
-  Evaluator evaluator(judged, reference, plan, tokenizer);
-  for (const EvalWindow& window : plan.windows) {
-    if (!evaluator.read(window)) return std::nullopt;
-  }
-  return evaluator.result();
+  Evaluation result;
+  DivergenceStats divergence;
+  const auto score = [&](const EvalRow& row) {
+    const TokenId token = plan.text[static_cast<size_t>(row.index)];
+    const auto n_bytes = static_cast<int64_t>(tokenizer.bytes(token).size());
+    result.score.add(negative_log_likelihood(row.judged, token), n_bytes);
+    if (reference == nullptr) return;
+    result.reference_score.add(negative_log_likelihood(row.reference, token), n_bytes);
+    divergence.add(row.reference, row.judged);
+  };
+  if (!read_rows(judged, reference, plan, score)) return std::nullopt;
+  result.divergence = divergence.summary();
+  return result;
 }
 
 }  // namespace slip

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -35,6 +36,7 @@ struct TextScore {
   int64_t n_bytes = 0;   // of text that they stand for
   double nats = 0;       // sum of the negative log-likelihoods
 
+  void add(double token_nats, int64_t token_bytes);
   double perplexity() const;     // exp(nats / n_tokens)
   double bits_per_byte() const;  // comparable between tokenizers, as perplexity is not
 };
@@ -42,8 +44,23 @@ struct TextScore {
 struct EvalPlan {
   std::span<const TokenId> text;
   std::vector<EvalWindow> windows;
-  int32_t n_rows = 1;  // of a verify segment; the bits do not depend on it
+  int32_t n_rows = 1;            // of a verify segment; the bits do not depend on it
+  int32_t n_reference_rows = 0;  // of the reference's segments; 0: as many
 };
+
+// What is said of one token before it is read.
+struct EvalRow {
+  int32_t index;  // of the token in the text
+  std::span<const float> judged;
+  std::span<const float> reference;  // empty where there is none
+};
+
+// Reads the windows with `judged` and, side by side, with `reference` where there is one, and shows
+// every token that counts, in order. Memory is that of one segment's logits. False when the user
+// interrupts.
+//   reference  has the vocabulary of `judged`; null: none
+bool read_rows(Runner& judged, Runner* reference, const EvalPlan& plan,
+               const std::function<void(const EvalRow&)>& visit);
 
 struct Evaluation {
   TextScore score;               // of the judged runner
@@ -51,9 +68,7 @@ struct Evaluation {
   DivergenceSummary divergence;  // of the judged runner from it: KL(reference || judged)
 };
 
-// Reads the text with `judged` and, side by side, with `reference` where there is one. Memory is
-// that of one segment's logits. Nothing when the user interrupts.
-//   reference  has the vocabulary of `judged`; null: none
+// Scores what read_rows() shows. Nothing when the user interrupts.
 std::optional<Evaluation> evaluate(Runner& judged, Runner* reference, const EvalPlan& plan,
                                    const Tokenizer& tokenizer);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/sampling_options.h"
+#include "backend/batch.h"
 #include "backend/lane.h"
 
 namespace slip {
@@ -63,7 +64,6 @@ struct CompareOptions {
 struct BenchKernelOptions {
   std::string device = "cpu";
   std::string kernels;
-  std::string kernel = "on";  // of the table, as LaneOption::use
   int32_t n_threads = 0;
   std::vector<int32_t> rows = {1, 4, 8, 9, 13, 16, 24, 32};
   double seconds = 10;  // of measuring
@@ -77,6 +77,7 @@ struct AttentionShape {
 
 struct BenchAttentionOptions {
   BenchKernelOptions bench;
+  std::string kernel = "on";  // as LaneOption::use
   AttentionShape shape;
   int32_t context_tokens = 20480;
   int32_t capacity_tokens = 0;  // 0: what the context needs
@@ -90,8 +91,27 @@ struct MatrixShape {
 
 struct BenchProductOptions {
   BenchKernelOptions bench;
+  std::string kernel = "on";  // as LaneOption::use
   MatrixShape matrix;
   std::string format = "q8";  // q8, q4, bf16, fp8
+};
+
+struct DeltaNetShape {
+  int32_t n_key_heads = 16, n_value_heads = 48, key_dim = 128, value_dim = 128;
+};
+
+struct BenchDeltaNetOptions {
+  BenchKernelOptions bench;
+  DeltaNetShape shape;
+  int32_t n_folded = 0;  // accepted rows that wait for the run
+};
+
+struct BenchStepOptions {
+  BenchKernelOptions bench;
+  std::string model_shape = "qwen3.5-0.8b";  // of model/model_shapes.h
+  std::string format = "q4";                 // q8, q4, bf16, fp8
+  std::string kv_type = "bf16";
+  int32_t context_tokens = 4096;
 };
 
 struct BenchDecodeOptions {
@@ -108,6 +128,32 @@ struct BenchDecodeOptions {
   uint64_t seed = 0;
   int32_t n_runs = 3;        // of each source
   int32_t max_tokens = 300;  // of an answer; 0: kMaxTokensDefault, or what the context leaves
+  std::string commit = "unknown";
+};
+
+struct BenchMemoryOptions {
+  ModelOptions model;
+  std::vector<int32_t> rows = {1, 8, 32};  // of a verify step
+  bool is_json = false;
+  std::string commit = "unknown";
+};
+
+struct WindowOptions {
+  int32_t window_tokens = 0;  // 0: kWindowTokensDefault, or the model's limit where it is shorter
+  int32_t stride_tokens = 0;  // 0: half a window
+};
+
+struct BenchCompareOptions {
+  ModelOptions model;
+  std::string file;
+  // The other setting: at least one is given, the others are as on this side.
+  std::string against_kernels;
+  std::string against_kv_type;
+  int32_t against_threads = 0;
+  int32_t n_against_rows = 0;
+  int32_t n_rows = kSegmentRowsMax;  // of a verify segment
+  WindowOptions windows;
+  bool is_json = false;
   std::string commit = "unknown";
 };
 
@@ -147,11 +193,6 @@ struct ConvertOptions {
   std::optional<double> max_kl;         // nats, mean; nothing: the default for `bits`
   std::optional<double> min_agreement;  // share of tokens
   std::string eval_file;                // empty: the built-in text
-};
-
-struct WindowOptions {
-  int32_t window_tokens = 0;  // 0: kWindowTokensDefault, or the model's limit where it is shorter
-  int32_t stride_tokens = 0;  // 0: half a window
 };
 
 struct EvalOptions {

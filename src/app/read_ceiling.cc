@@ -7,7 +7,7 @@ namespace slip {
 
 namespace {
 
-constexpr size_t kBufferFloats = size_t{256} << 20;  // 1 GiB
+constexpr size_t kBufferFloats = kReadCeilingBytes / sizeof(float);
 constexpr int kItems = 256;
 constexpr size_t kItemFloats = kBufferFloats / kItems;
 

@@ -1,14 +1,19 @@
 // How fast this machine reads memory: what a step that has to read its weights cannot beat.
 #pragma once
 
+#include <cstdint>
+
 #include "base/thread_pool.h"
 #include "tensor/buffer.h"
 
 namespace slip {
 
+inline constexpr int64_t kReadCeilingBytes = int64_t{1} << 30;
+
 class ReadCeiling {
  public:
-  // Takes 1 GiB, more than any last-level cache in use, so that every pass comes from memory.
+  // Takes kReadCeilingBytes, more than any last-level cache in use, so that every pass comes from
+  // memory.
   //   n_threads  as ModelOptions::n_threads
   explicit ReadCeiling(int n_threads);
 

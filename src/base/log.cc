@@ -25,12 +25,16 @@ spdlog::level::level_enum threshold(Level level) {
 
 }  // namespace
 
-void init(Level level) {
-  auto logger = std::make_shared<spdlog::logger>("slipstream",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("%n: %l: %v");
-  logger->set_level(threshold(level));
-  spdlog::set_default_logger(std::move(logger));
+spdlog::logger& logger() {
+  static spdlog::logger logger = [] {
+    spdlog::logger made("slipstream", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made.set_pattern("%n: %l: %v");
+    made.set_level(threshold(Level::kWarning));
+    return made;
+  }();
+  return logger;
 }
+
+void init(Level level) { logger().set_level(threshold(level)); }
 
 }  // namespace slip::log

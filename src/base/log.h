@@ -10,24 +10,27 @@ namespace slip::log {
 
 enum class Level { kError, kWarning, kInfo, kDebug };
 
-// Sends lines at `level` and above to stderr. Call once, before the first line.
+// Lines below `level` are dropped from now on; at first those below a warning.
 void init(Level level);
+
+// The program's own, so that a library of ours leaves its host's alone.
+spdlog::logger& logger();
 
 template <class... Args>
 void error(spdlog::format_string_t<Args...> format, Args&&... args) {
-  spdlog::error(format, std::forward<Args>(args)...);
+  logger().error(format, std::forward<Args>(args)...);
 }
 template <class... Args>
 void warning(spdlog::format_string_t<Args...> format, Args&&... args) {
-  spdlog::warn(format, std::forward<Args>(args)...);
+  logger().warn(format, std::forward<Args>(args)...);
 }
 template <class... Args>
 void info(spdlog::format_string_t<Args...> format, Args&&... args) {
-  spdlog::info(format, std::forward<Args>(args)...);
+  logger().info(format, std::forward<Args>(args)...);
 }
 template <class... Args>
 void debug(spdlog::format_string_t<Args...> format, Args&&... args) {
-  spdlog::debug(format, std::forward<Args>(args)...);
+  logger().debug(format, std::forward<Args>(args)...);
 }
 
 }  // namespace slip::log

@@ -12,6 +12,7 @@ std::string stderr_of(log::Level threshold) {
   log::warning("slow");
   log::info("ready");
   log::debug("detail");
+  log::init(log::Level::kWarning);
   return testing::internal::GetCapturedStderr();
 }
 

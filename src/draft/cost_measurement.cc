@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/split_rule.h"
+#include "backend/stepped_state.h"
 #include "base/median.h"
 
 namespace slip {
@@ -37,12 +37,9 @@ using Times = std::vector<double>;  // of one kind of step, ms
 class TimedState {
  public:
   TimedState(Runner& runner, StateId state, const std::function<bool()>& is_cancelled)
-      : runner_(runner), state_(state), is_cancelled_(is_cancelled) {}
-  ~TimedState() { runner_.close(state_); }
-  TimedState(const TimedState&) = delete;
-  TimedState& operator=(const TimedState&) = delete;
+      : runner_(runner), state_(runner, state), is_cancelled_(is_cancelled) {}
 
-  int32_t position() const { return position_; }
+  int32_t position() const { return state_.position(); }
   // Whether something that takes `ms` still ends within `milliseconds_max` of the beginning.
   bool has_time(double ms, double milliseconds_max) const {
     return !is_cancelled() && ms_since(begin_) + ms <= milliseconds_max;
@@ -51,47 +48,32 @@ class TimedState {
   // Room for tokens below `n_tokens`, or below the context's end if that comes first.
   bool reserve(int32_t n_tokens) {
     n_tokens = std::min(n_tokens, runner_.info().context_tokens_max);
-    if (!runner_.reserve(state_, n_tokens)) return false;
+    if (!runner_.reserve(state_.id(), n_tokens)) return false;
     n_reserved_ = n_tokens;
     return true;
   }
 
   // Commits what is needed to stand at `end`.
-  void read_to(int32_t end) {
-    end = std::min(end, n_reserved_);
-    while (position_ < end && !is_cancelled()) {
-      const int32_t n = std::min({end - position_, runner_.info().batch_rows_max,
-                                  rows_until_split_change(position_, runner_.info().n_splits)});
-      run({.state = state_,
-           .position = position_,
-           .n_rows = n,
-           .n_certain = n,
-           .wants_next = false});
-      position_ += n;
-    }
-  }
+  void read_to(int32_t end) { state_.read_to(std::min(end, n_reserved_), is_cancelled_); }
 
   // A verify segment, of which one row is kept. Nothing where there is no room.
   std::optional<double> time_rows(int32_t n_rows) {
     const RunnerInfo& info = runner_.info();
     if (n_rows > std::min(info.batch_rows_max, info.logit_rows_max)) return std::nullopt;
-    const int32_t n_in_split = rows_until_split_change(position_, info.n_splits);
-    if (n_in_split < n_rows) read_to(position_ + n_in_split);
-    if (position_ + n_rows > n_reserved_) return std::nullopt;
+    const int32_t n_in_split = state_.rows_in_split();
+    if (n_in_split < n_rows) read_to(position() + n_in_split);
+    if (position() + n_rows > n_reserved_) return std::nullopt;
     const Clock::time_point begin = Clock::now();
-    run({.state = state_, .position = position_, .n_rows = n_rows, .n_certain = 1});
-    const double ms = ms_since(begin);
-    if (verdict_.n_accepted > 0) runner_.truncate(state_, position_ + 1);
-    ++position_;
-    return ms;
+    state_.verify(n_rows);
+    return ms_since(begin);
   }
 
   // A run of the draft head for up to kDraftedTokens tokens.
   std::optional<double> time_draft(int32_t n_tokens) {
-    if (position_ + n_tokens > n_reserved_) return std::nullopt;
+    if (position() + n_tokens > n_reserved_) return std::nullopt;
     TokenId drafted[kDraftedTokens];
-    const DraftRequest request{.state = state_,
-                               .pending = token_at(position_),
+    const DraftRequest request{.state = state_.id(),
+                               .pending = state_.token_at(position()),
                                .out = std::span(drafted).first(static_cast<size_t>(n_tokens))};
     const Clock::time_point begin = Clock::now();
     runner_.draft({&request, 1});
@@ -106,28 +88,10 @@ class TimedState {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
 
-  // Any tokens will do; different ones, since experts are chosen by token.
-  TokenId token_at(int32_t position) const {
-    const auto spread = static_cast<uint32_t>(position) * 0x9E3779B1u;  // 2^32 / golden ratio
-    return TokenId{static_cast<int32_t>(spread % static_cast<uint32_t>(runner_.info().vocab_size))};
-  }
-
-  void run(const Segment& segment) {
-    batch_.tokens.clear();
-    for (int32_t i = 0; i < segment.n_rows; ++i)
-      batch_.tokens.push_back(token_at(segment.position + i));
-    batch_.segments.assign(1, segment);
-    runner_.forward(batch_);
-    runner_.accept({}, {&verdict_, 1});
-  }
-
   Runner& runner_;
-  StateId state_;
+  SteppedState state_;
   const std::function<bool()>& is_cancelled_;
-  int32_t position_ = 0;
   int32_t n_reserved_ = 0;
-  Batch batch_;
-  Verdict verdict_;
   Clock::time_point begin_ = Clock::now();
 };
 

@@ -17,6 +17,7 @@
 #include "base/cpu_features.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/process_memory.h"
 #include "base/thread_pool.h"
 #include "model/transformer.h"
 
@@ -60,6 +61,24 @@ Choice choose_lanes(const ModelConfig& config, const RunnerOptions& options) {
   return choice;
 }
 
+bool packs_weights(const RunnerOptions& options) {
+  return options.kernels != kReference &&
+         std::ranges::none_of(options.lanes, [](const LaneOption& option) {
+           return option.lane == "product" && (option.use == "off" || option.use == kPlainKernels);
+         });
+}
+
+// Weights in the order of the kernels are a copy. Throws Error{kInsufficientMemory}.
+void check_room_for_copy(const LoadedModel& model) {
+  const int64_t wanted = matrix_bytes(model);
+  const int64_t found = available_memory_bytes();
+  if (wanted <= found) return;
+  throw Error(ErrorCode::kInsufficientMemory,
+              "weights in the order of the kernels: found " + std::to_string(found) +
+                  " bytes of memory, wanted " + std::to_string(wanted) +
+                  "; with lane product=off they stay as they lie in the file, which is slower");
+}
+
 // The options with every 0 and every empty name replaced by what it stands for, all of them in
 // range.
 RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
@@ -79,7 +98,7 @@ RunnerOptions resolve(RunnerOptions options, const ModelConfig& config) {
 
 class CpuRunner : public Runner {
  public:
-  CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options, Choice choice);
+  CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOptions& options, Choice choice);
 
   const RunnerInfo& info() const override { return info_; }
   std::vector<LaneReport> lanes() const override { return ops_->lanes(); }
@@ -133,7 +152,7 @@ class CpuRunner : public Runner {
   std::vector<RowSampler> samplers_;  // [threads]
 };
 
-CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptions& options,
+CpuRunner::CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOptions& options,
                      Choice choice)
     : config_(model.config),
       owned_(std::move(model.owned)),
@@ -143,7 +162,7 @@ CpuRunner::CpuRunner(const ModelFile& file, LoadedModel model, const RunnerOptio
       ops_(make_ops(config_, options, states_, pool_, std::move(choice.lanes))),
       transformer_(model, *ops_),
       draft_history_(config_, transformer_, *ops_, options.states_max, options.batch_rows_max),
-      fingerprint_(model_fingerprint(file, config_)) {
+      fingerprint_(fingerprint) {
   const StateLayout& layout = states_.layout();
   const int64_t cache_bytes_per_token =
       static_cast<int64_t>(layout.kv.block_bytes()) / kCacheBlockTokens;
@@ -352,11 +371,18 @@ void CpuRunner::read_draft_logits(int32_t request, std::span<float> logits) {
 
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options) {
   LoadedModel model = load_model(file);
-  const RunnerOptions resolved = resolve(options, model.config);
-  Choice choice = choose_lanes(model.config, resolved);
-  auto runner = std::make_unique<CpuRunner>(file, std::move(model), resolved, std::move(choice));
+  const uint64_t fingerprint = model_fingerprint(file, model.config);
+  std::unique_ptr<Runner> runner = make_runner(std::move(model), fingerprint, options);
   if (runner->info().packed_weight_bytes > 0) file.release_pages();
   return runner;
+}
+
+std::unique_ptr<Runner> make_runner(LoadedModel model, uint64_t fingerprint,
+                                    const RunnerOptions& options) {
+  const RunnerOptions resolved = resolve(options, model.config);
+  Choice choice = choose_lanes(model.config, resolved);
+  if (packs_weights(resolved)) check_room_for_copy(model);
+  return std::make_unique<CpuRunner>(std::move(model), fingerprint, resolved, std::move(choice));
 }
 
 }  // namespace slip::cpu

@@ -6,6 +6,7 @@
 
 #include "backend/runner.h"
 #include "io/model_file.h"
+#include "model/weights.h"
 
 namespace slip::cpu {
 
@@ -13,5 +14,11 @@ namespace slip::cpu {
 // Error{kInvalidArgument} for an option out of range, Error{kInsufficientMemory} when the plan does
 // not fit.
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& options);
+
+// The same for a model that is in memory already. What its weights point at is in model.owned, or
+// outlives the runner.
+//   fingerprint  of the model, in the states that the runner saves and loads
+std::unique_ptr<Runner> make_runner(LoadedModel model, uint64_t fingerprint,
+                                    const RunnerOptions& options);
 
 }  // namespace slip::cpu

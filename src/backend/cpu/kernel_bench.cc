@@ -2,63 +2,35 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/bench_setup.h"
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/state_table.h"
 #include "base/check.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "tensor/quant.h"
+#include "model/synthetic_weight.h"
 
 namespace slip::cpu {
 namespace {
 
-constexpr int64_t kRotatedBytes = int64_t{1} << 30;  // larger than last-level caches
-
-// Buffers of that size to go round.
-int64_t n_rotated(int64_t n_bytes) {
-  constexpr int64_t kMost = 64;  // of something small
-  return std::clamp<int64_t>(kRotatedBytes / std::max<int64_t>(n_bytes, 1), 2, kMost);
+// The lane of the operation that is measured, as asked.
+Lanes lanes_for(const char* lane, const std::string& use) {
+  return make_lanes(std::array{LaneOption{lane, use}}, /*injected=*/"");
 }
-
-// Threads with the kernels of one table.
-struct Device {
-  Device(const BenchDevice& device, const char* lane)
-      : pool(device.n_threads > 0 ? device.n_threads : usable_cores()),
-        table(choose(cpu_features(), device.kernels)),
-        lanes(make_lanes(std::array{LaneOption{lane, device.kernel}}, /*injected=*/"")) {}
-
-  std::string name() const { return device_name(table.name, pool.n_threads()); }
-
-  // All threads at once, the slowest counts: the unit may be fast on one core and slow on another.
-  double measure_flops() {
-    using Clock = std::chrono::steady_clock;
-    std::vector<double> rates(static_cast<size_t>(pool.n_threads()));
-    pool.run(pool.n_threads(), [&](int item, int) {
-      const Clock::time_point start = Clock::now();
-      const double flops = table.exercise();
-      rates[static_cast<size_t>(item)] =
-          flops / std::chrono::duration<double>(Clock::now() - start).count();
-    });
-    return *std::ranges::min_element(rates) * pool.n_threads();
-  }
-
-  ThreadPool pool;
-  const KernelTable& table;
-  Lanes lanes;
-};
 
 // One sequence whose cache is full of random numbers, in every layer.
 struct AttentionSetup {
   AttentionSetup(const BenchDevice& bench_device, const AttentionBenchOptions& o)
-      : device(bench_device, "attention"),
+      : device(bench_device),
         options(o),
         config(make_config(o)),
-        kernel(choose_attention(device.table, config.attention, o.kv_type, device.lanes.attention)),
+        lanes(lanes_for("attention", o.kernel)),
+        kernel(choose_attention(device.table, config.attention, o.kv_type, lanes.attention)),
         states(StateLayout(config, kernel.format(o.head_dim)), 1, o.capacity_tokens,
                o.capacity_tokens),
         state(states.open({}).value()),
@@ -67,9 +39,11 @@ struct AttentionSetup {
              .logit_rows_max = 1,
              .states_max = 1,
              .n_splits = kSplits},
-            device.pool, device.table, device.lanes) {
+            device.pool, device.table, lanes) {
     SLIP_CHECK(states.reserve(state, o.capacity_tokens));
-    fill_cache();
+    const auto n_blocks = (o.context_tokens + kCacheBlockTokens - 1) / kCacheBlockTokens;
+    fill_cache(states.layout().kv,
+               std::span(states[state].blocks).first(static_cast<size_t>(n_blocks)));
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
       for (size_t i = 0; i < ops.stride(Act::kProjected); ++i) {
         ops.row(Act::kProjected, r)[i] =
@@ -95,21 +69,6 @@ struct AttentionSetup {
     return config;
   }
 
-  // Independent elements look the same in every order, so a plane of each kind is drawn and copied.
-  void fill_cache() {
-    const KvLayout& kv = states.layout().kv;
-    std::vector<std::byte> plane(kv.plane_bytes());
-    const size_t n = plane.size() / element_bytes(kv.format.type);
-    for (size_t i = 0; i < n; ++i)
-      store_float(kv.format.type, plane.data(), i, normal(1, i, Draw::kTest));
-    const auto n_blocks = (options.context_tokens + kCacheBlockTokens - 1) / kCacheBlockTokens;
-    for (int32_t b = 0; b < n_blocks; ++b) {
-      std::byte* block = states[state].blocks[static_cast<size_t>(b)];
-      for (size_t at = 0; at < kv.block_bytes(); at += plane.size())
-        std::ranges::copy(plane, block + at);
-    }
-  }
-
   void run(int32_t n_rows) {
     const std::vector<TokenId> tokens(static_cast<size_t>(n_rows));
     const PassSegment segment{
@@ -118,9 +77,10 @@ struct AttentionSetup {
     next_layer = (next_layer + 1) % states.layout().kv.n_layers;
   }
 
-  Device device;
+  BenchThreads device;
   AttentionBenchOptions options;
   ModelConfig config;
+  Lanes lanes;
   const AttentionKernel& kernel;
   StateTable states;
   StateId state;
@@ -131,7 +91,7 @@ struct AttentionSetup {
 // Matrices of one shape, together larger than any cache.
 struct ProductSetup {
   ProductSetup(const BenchDevice& bench_device, const ProductBenchOptions& o)
-      : device(bench_device, "product"),
+      : device(bench_device),
         config(make_config(o)),
         layout(config, {}),
         ops(config, layout, {},
@@ -139,14 +99,15 @@ struct ProductSetup {
              .logit_rows_max = kSegmentRowsMax,
              .states_max = 1,
              .n_splits = kSplits},
-            device.pool, device.table, device.lanes) {
-    WeightView view = shape_of(o);
-    const auto n_matrices = static_cast<size_t>(n_rotated(static_cast<int64_t>(view.n_bytes())));
-    for (size_t i = 0; i < n_matrices; ++i) {
-      bytes.push_back(random_weight(view));
-      matrices.push_back(ops.add_matrix(view, MatrixUse::kProduct));
+            device.pool, device.table, lanes_for("product", o.kernel)) {
+    const WeightView shape = weight_shape(o.format, o.n_out, o.n_in);
+    const size_t n_bytes = stored_bytes(shape);
+    for (int64_t i = n_rotated(static_cast<int64_t>(n_bytes)); i > 0; --i) {
+      bytes.emplace_back(n_bytes);
+      const WeightView weight = fill_weight(shape, 0.1f, bytes.back().span());
+      matrices.push_back(ops.add_matrix(weight, MatrixUse::kProduct));
     }
-    weight_bytes = static_cast<double>(view.n_bytes());
+    weight_bytes = static_cast<double>(n_bytes);
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
       for (int32_t i = 0; i < o.n_in; ++i)
         ops.row(Act::kNormed, r)[i] = normal(3, static_cast<uint64_t>(r * o.n_in + i), Draw::kTest);
@@ -162,53 +123,13 @@ struct ProductSetup {
     return config;
   }
 
-  static WeightView shape_of(const ProductBenchOptions& o) {
-    constexpr int32_t kGroup = 64;  // what MLX quantises in
-    WeightView view{.format = o.format, .n_out = o.n_out, .n_in = o.n_in};
-    const bool is_affine = affine_format(code_bits(o.format)) == o.format;
-    if (is_affine && o.n_in % kGroup != 0) {
-      throw Error(ErrorCode::kUnsupportedModel,
-                  "input width is " + std::to_string(o.n_in) + ", expected a multiple of " +
-                      std::to_string(kGroup) + ", the group of an affine format");
-    }
-    if (is_affine) view.group_size = kGroup;
-    if (o.format == WeightFormat::kFp8Block) view.group_size = kFp8BlockColumns;
-    return view;
-  }
-
-  // Codes of any value, scales of about 0.01; elements of plain formats are small numbers.
-  static ByteBuffer random_weight(WeightView& view) {
-    const size_t n_scales = view.n_groups() * view.n_scale_rows() * sizeof(BFloat16);
-    const size_t n_codes = view.row_bytes() * static_cast<size_t>(view.n_out);
-    ByteBuffer bytes(n_codes + 2 * n_scales);
-    auto* words = reinterpret_cast<uint32_t*>(bytes.data());
-    uint64_t state = 1;
-    for (size_t i = 0; i < n_codes / sizeof(uint32_t); ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      const auto random = static_cast<uint32_t>(state >> 32);
-      // BF16 from 0.5 to 1, E4M3 below 2: no infinity, no NaN, nothing that takes a trap.
-      words[i] = view.group_size == 0                     ? (random & 0x807F807Fu) | 0x3F003F00u
-                 : view.format == WeightFormat::kFp8Block ? random & 0xBFBFBFBFu
-                                                          : random;
-    }
-    for (size_t i = 0; i < 2 * n_scales / sizeof(BFloat16); ++i) {
-      store_float(DType::kBF16, bytes.data() + n_codes, i,
-                  0.01f + 1e-4f * static_cast<float>(i % 7));
-    }
-    view.data = bytes.data();
-    if (n_scales > 0) view.scales = bytes.data() + n_codes;
-    if (n_scales > 0 && view.format != WeightFormat::kFp8Block)
-      view.biases = bytes.data() + n_codes + n_scales;
-    return bytes;
-  }
-
   void run(int32_t n_rows) {
     ops.project(
         {.x = Act::kNormed, .weights = {&matrices[next], 1}, .out = Act::kFfn, .n_rows = n_rows});
     next = (next + 1) % matrices.size();
   }
 
-  Device device;
+  BenchThreads device;
   ModelConfig config;
   StateLayout layout;
   CpuOps ops;
