@@ -52,8 +52,8 @@ def attention_table(options, programs):
     what = ["attention", "--shape", options.shape, "--context", options.context]
     tail = common(options, options.attention_rows)
     found = [Contender(OURS, [programs[OURS], "bench", *what, *tail, "--json"])]
-    if programs["ggml"]:
-        found.append(Contender("ggml attention", [programs["ggml"], *what, *tail]))
+    for layout in ["tokens", "heads"] if programs["ggml"] else []:
+        found.append(Contender(f"ggml over {layout}", [programs["ggml"], *what, "--layout", layout, *tail]))
     for engine, kernel in (("torch", "sdpa"), ("torch", "sdpa_packed"), ("vllm", "attn")):
         if programs[engine]:
             found.append(Contender(f"{engine} {kernel}", [*programs[engine], *what, "--kernel", kernel, *tail]))

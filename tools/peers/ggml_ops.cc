@@ -2,12 +2,13 @@
 // another buffer, together a gibibyte; numbers of rows take turns; each round begins with a pass
 // over another gibibyte and an unmeasured run.
 //
-//   ggml_ops attention --shape 24x4x256 --context 20480 [common options]
+//   ggml_ops attention --shape 24x4x256 --context 20480 --layout tokens [common options]
 //   ggml_ops product --matrix 17408x5120 --format q4_K --buffer AMX [common options]
 //   common options: --rows 1,4,8 --threads 2 --seconds 4
 //
-// Attention is FLASH_ATTN_EXT over f16 keys and values that lie as llama.cpp keeps them; the rows
-// are the last tokens of the context. A product is MUL_MAT with the matrix in a buffer of the named
+// Attention is FLASH_ATTN_EXT over f16 keys and values; the rows are the last tokens of the
+// context. Layout `tokens`: the heads of a token side by side, as llama.cpp keeps them; `heads`:
+// the tokens of a head side by side. A product is MUL_MAT with the matrix in a buffer of the named
 // type. Prints a JSON object for each number of rows. Exit status 3: ggml has no such buffer type
 // here, or it does not take such a matrix.
 #include <algorithm>
@@ -178,7 +179,9 @@ void set_up_attention(Setup& setup, const Options& options) {
   setup.inputs.allocate(ggml_backend_cpu_buffer_type());
 
   ggml_context* const c = setup.graphs.context();
+  const bool is_by_token = options.text("--layout") == "tokens";
   const auto by_head = [&](ggml_tensor* cache) {
+    if (!is_by_token) return ggml_reshape_3d(c, cache, head_dim, n_tokens, n_kv_heads);
     return ggml_permute(c, ggml_reshape_3d(c, cache, head_dim, n_kv_heads, n_tokens), 0, 2, 1, 3);
   };
   for (size_t a = 0; a < setup.arms.size(); ++a) {
@@ -338,7 +341,8 @@ void print(const Options& options, const std::vector<Arm>& arms) {
     std::printf(
         R"("kernel":"%s","threads":%s,"rows":%lld,"runs":%zu,"ms_median":%.6f,"ms_min":%.6f})"
         "\n",
-        is_attention ? "FLASH_ATTN_EXT" : options.text("--buffer").c_str(),
+        is_attention ? ("FLASH_ATTN_EXT over " + options.text("--layout")).c_str()
+                     : options.text("--buffer").c_str(),
         options.text("--threads").c_str(), static_cast<long long>(arm.n_rows), arm.ms.size(),
         median(arm.ms), *std::ranges::min_element(arm.ms));
   }

@@ -43,12 +43,17 @@ def or_say(name, install, folder):
         return None
 
 
-def make_python(folder, log, *packages):
-    """The interpreter of a virtual environment that has the packages."""
+def make_python(folder, log, *installs):
+    """The interpreter of a virtual environment; each of `installs` gives the arguments of a pip install, knowing the folder of
+    the environment so far, which gets its name when all is there."""
     python = folder / "bin/python"
     if not python.exists():
-        run(log, sys.executable, "-m", "venv", folder)
-    run(log, python, "-m", "pip", "install", *packages)
+        say(f"{folder.name}: installing")
+        new = folder.with_name(folder.name + "-new")
+        run(log, sys.executable, "-m", "venv", "--clear", new)
+        for install in installs:
+            run(log, new / "bin/python", "-m", "pip", "install", *install(new))
+        new.rename(folder)
     return python
 
 
@@ -60,7 +65,7 @@ def build_ggml(folder, log):
     source = folder / "llama/vendor/llama.cpp/ggml"
     if not source.exists():
         say("ggml: fetching llama.cpp")
-        python = make_python(folder / "pip", log, "pip")
+        python = make_python(folder / "pip", log)
         run(log, python, "-m", "pip", "download", "--no-deps", "--no-binary", "llama-cpp-python", "-d", folder, LLAMA_SOURCE)
         with tarfile.open(next(folder.glob("llama_cpp_python-*.tar.gz"))) as archive:
             archive.extractall(folder / "unpacked")
@@ -73,25 +78,16 @@ def build_ggml(folder, log):
 
 def install_torch(folder, log):
     """A Python with torch."""
-    python = folder / "torch/bin/python"
-    if not python.exists():
-        say("torch: installing, some gigabytes")
-        make_python(folder / "torch", log, TORCH, "numpy")
-    return python
+    return make_python(folder / "torch", log, lambda _: [TORCH, "numpy"])
 
 
 def install_vllm(folder, log):
     """A Python with vLLM's CPU kernels. The package asks for a torch that PyPI does not have, `X+cpu`; plain X fits."""
-    python = folder / "vllm/bin/python"
-    if python.exists():
-        return python
-    say("vllm: installing, some gigabytes")
-    make_python(folder / "vllm-new", log, "--no-deps", VLLM)
-    site = next((folder / "vllm-new/lib").glob("python*/site-packages"))
-    package = next(importlib.metadata.distributions(name=VLLM.split("==")[0], path=[str(site)]))
-    run(log, folder / "vllm-new/bin/python", "-m", "pip", "install", wanted_torch(package.requires or []), "numpy")
-    (folder / "vllm-new").rename(folder / "vllm")
-    return python
+    def torch_of(environment):
+        site = next(environment.glob("lib/python*/site-packages"))
+        package = next(importlib.metadata.distributions(name=VLLM.split("==")[0], path=[str(site)]))
+        return [wanted_torch(package.requires or []), "numpy"]
+    return make_python(folder / "vllm", log, lambda _: ["--no-deps", VLLM], torch_of)
 
 
 def wanted_torch(requirements):
