@@ -41,7 +41,7 @@ TESTS_MAY_ALSO_INCLUDE = {
 BANNED_CODE = {
     r"\b(?:secure_)?getenv\s*\(": (["src/app"], "read the environment in app/"),
     r"\b(?:v?f?printf|puts)\s*\(|\bstd::c(?:out|err|log)\b":
-        (["src/app", "src/base", "tests", "bench"], "use base/log.h"),
+        (["src/app", "src/base", "tests", "bench", "tools"], "use base/log.h"),
     r"\bcatch\s*\(\s*\.\.\.\s*\)": ([], "name the exception, thread roots catch slip::Error and std::exception"),
 }
 # Pattern in any text file of ours -> what to do instead.
