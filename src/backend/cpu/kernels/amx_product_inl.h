@@ -227,11 +227,11 @@ class AmxProduct {
 
   // Tiles [begin, end) of a group.
   void decode(size_t g, int32_t begin, int32_t end) {
-    constexpr int32_t kAhead = 8192;  // the next strip follows this one
+    constexpr int32_t kAhead = 2048;  // the next strip follows this one
     for (int32_t t = begin; t < end; ++t) {
       const std::byte* from = group(g) + static_cast<size_t>(t) * Codes::kBytes;
       for (size_t line = 0; line < Codes::kBytes; line += 64)
-        _mm_prefetch(reinterpret_cast<const char*>(from + kAhead + line), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(from + kAhead + line), _MM_HINT_T1);
       Codes::decode(from, s_.weights[g % 2][t]);
     }
   }
