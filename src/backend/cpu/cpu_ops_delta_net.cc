@@ -9,10 +9,6 @@
 namespace slip::cpu {
 namespace {
 
-// Rows that a strip of the state serves while it is in the first-level cache.
-constexpr int32_t kRowsAtOnce = 32;
-constexpr int32_t kTapsMax = 16;
-
 static_assert(kColumnsPerStrip == kStripColumns && kRowsAtOnce >= kDraftTokensMax);
 
 // log(1 + e^x), and x itself where the float cannot tell them apart (specification 3.2).
@@ -54,11 +50,19 @@ void CpuDeltaNet::run(const Pass& pass, const DeltaNetArgs& args) {
     const auto i = static_cast<size_t>(segment);
     return segment_work(pass.segments[i], args, taps, first_rows_[i]);
   };
-  pool_.run(n_segments * config_.n_value_heads, [&](int item, int thread) {
-    run_head(work_of(item / config_.n_value_heads), item % config_.n_value_heads, thread);
+  const int32_t n_heads = heads_per_item(n_segments);
+  const int32_t n_items = config_.n_value_heads / n_heads;  // of a segment
+  pool_.run(n_segments * n_items, [&](int item, int thread) {
+    run_heads(work_of(item / n_items), {.first = item % n_items * n_heads, .n = n_heads}, thread);
   });
   // Not before every head has read the old ones.
   pool_.run(n_segments, [&](int segment, int) { keep_inputs(work_of(segment)); });
+}
+
+// Heads of a key head share its convolution, where there are key heads enough for all threads.
+int32_t CpuDeltaNet::heads_per_item(int32_t n_segments) const {
+  const bool is_enough = n_segments * config_.n_key_heads >= pool_.n_threads();
+  return is_enough ? config_.n_value_heads / config_.n_key_heads : 1;
 }
 
 // Channels in the lanes: [conv_kernel, conv_channels], made once for each layer.
@@ -98,100 +102,105 @@ const float* CpuDeltaNet::conv_input(const Work& work, int32_t t) const {
          (config_.conv_kernel - 1 + t) * config_.conv_channels();
 }
 
-void CpuDeltaNet::run_head(const Work& work, int32_t head, int thread) {
+void CpuDeltaNet::run_heads(const Work& work, const Heads& heads, int thread) {
   const int32_t certain_end = work.n_fold + work.n_certain;
   const int32_t end = work.n_fold + work.n_rows;
-  struct Part {
-    RowKind kind;
-    int32_t begin, end;
-  };
-  for (const Part& part :
-       {Part{RowKind::kFold, 0, work.n_fold}, Part{RowKind::kCertain, work.n_fold, certain_end},
-        Part{RowKind::kDrafted, certain_end, end}}) {
+  for (const Rows& part :
+       {Rows{RowKind::kFold, 0, work.n_fold}, Rows{RowKind::kCertain, work.n_fold, certain_end},
+        Rows{RowKind::kDrafted, certain_end, end}}) {
     for (int32_t t = part.begin; t < part.end; t += kRowsAtOnce) {
-      run_rows(
-          work,
-          {.kind = part.kind, .head = head, .begin = t, .end = std::min(part.end, t + kRowsAtOnce)},
-          thread);
+      const Rows rows{part.kind, t, std::min(part.end, t + kRowsAtOnce)};
+      const Inputs inputs = prepare(work, rows, heads.first, thread);
+      for (int32_t head = heads.first; head < heads.first + heads.n; ++head)
+        run_head(work, rows, inputs, head);
     }
   }
 }
 
-void CpuDeltaNet::run_rows(const Work& work, const Rows& rows, int thread) {
+CpuDeltaNet::Inputs CpuDeltaNet::prepare(const Work& work, const Rows& rows, int32_t first_head,
+                                         int thread) const {
   const int32_t key_dim = config_.key_dim;
-  const int32_t key_channel = rows.head / (config_.n_value_heads / config_.n_key_heads) * key_dim;
-  float* q = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
-  float* k = q + kRowsAtOnce * key_dim;
-  float* v = k + kRowsAtOnce * key_dim;
-  std::array<float, kRowsAtOnce> decay, beta;
-  fill_gates(work, rows, decay, beta);
-
-  std::array<const float*, kRowsAtOnce + kTapsMax> inputs;
+  const int32_t key_channel = first_head / (config_.n_value_heads / config_.n_key_heads) * key_dim;
+  Inputs inputs;
+  inputs.q = scratch_.data() + static_cast<size_t>(thread) * scratch_floats_;
+  inputs.k = inputs.q + kRowsAtOnce * key_dim;
+  inputs.v = inputs.k + kRowsAtOnce * key_dim;
+  inputs.strip = inputs.v + kRowsAtOnce * config_.value_dim;
   const int32_t n_before = config_.conv_kernel - 1;
-  for (int32_t i = 0; i < rows.n() + n_before; ++i) {
-    inputs[static_cast<size_t>(i)] = conv_input(work, rows.begin + i - n_before);
-  }
-  const auto convolve = [&](int32_t channel, int32_t n_channels, float* out) {
-    kernels_.convolve({.inputs = inputs.data(),
-                       .taps = work.taps,
-                       .taps_stride = static_cast<size_t>(config_.conv_channels()),
-                       .n_taps = config_.conv_kernel,
-                       .channel = channel,
-                       .n_channels = n_channels,
-                       .n_rows = rows.n(),
-                       .out = out});
-  };
-  convolve(config_.key_width() + key_channel, key_dim, k);
-  convolve(2 * config_.key_width() + rows.head * config_.value_dim, config_.value_dim, v);
-  for (int32_t r = 0; r < rows.n(); ++r) kernels_.l2_normalize(k + r * key_dim, key_dim, 1.0f);
-  if (rows.kind != RowKind::kFold) {
-    convolve(key_channel, key_dim, q);
-    const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
-    for (int32_t r = 0; r < rows.n(); ++r) kernels_.l2_normalize(q + r * key_dim, key_dim, scale);
-  }
+  for (int32_t i = 0; i < rows.n() + n_before; ++i)
+    inputs.conv_rows[i] = conv_input(work, rows.begin + i - n_before);
+
+  convolve(work, rows, inputs, config_.key_width() + key_channel, key_dim, inputs.k);
+  for (int32_t r = 0; r < rows.n(); ++r)
+    kernels_.l2_normalize(inputs.k + r * key_dim, key_dim, 1.0f);
+  if (rows.kind == RowKind::kFold) return inputs;
+  convolve(work, rows, inputs, key_channel, key_dim, inputs.q);
+  const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
+  for (int32_t r = 0; r < rows.n(); ++r)
+    kernels_.l2_normalize(inputs.q + r * key_dim, key_dim, scale);
+  return inputs;
+}
+
+void CpuDeltaNet::convolve(const Work& work, const Rows& rows, const Inputs& inputs,
+                           int32_t channel, int32_t n_channels, float* out) const {
+  kernels_.convolve({.inputs = inputs.conv_rows,
+                     .taps = work.taps,
+                     .taps_stride = static_cast<size_t>(config_.conv_channels()),
+                     .n_taps = config_.conv_kernel,
+                     .channel = channel,
+                     .n_channels = n_channels,
+                     .n_rows = rows.n(),
+                     .out = out});
+}
+
+void CpuDeltaNet::run_head(const Work& work, const Rows& rows, const Inputs& inputs, int32_t head) {
+  const int32_t value_dim = config_.value_dim;
+  std::array<float, kRowsAtOnce> decay, beta;
+  fill_gates(work, rows, head, decay, beta);
+  convolve(work, rows, inputs, 2 * config_.key_width() + head * value_dim, value_dim, inputs.v);
   const DeltaParams common{.state = nullptr,
-                           .q = q,
-                           .k = k,
-                           .v = v,
+                           .q = inputs.q,
+                           .k = inputs.k,
+                           .v = inputs.v,
                            .decay = decay.data(),
                            .beta = beta.data(),
                            .out = nullptr,
-                           .v_stride = static_cast<size_t>(config_.value_dim),
+                           .v_stride = static_cast<size_t>(value_dim),
                            .out_stride = storage_.stride(Act::kMixed),
-                           .key_dim = key_dim,
+                           .key_dim = config_.key_dim,
                            .n_rows = rows.n()};
-  run_strips(work, rows, common, v + kRowsAtOnce * config_.value_dim);
-  if (rows.kind != RowKind::kFold) finish_rows(work, rows);
+  run_strips(work, rows, head, common, inputs.strip);
+  if (rows.kind != RowKind::kFold) finish_rows(work, rows, head);
 }
 
 // decay = exp(g) and beta of each row: kept ones as they were, new ones from kProjected.
-void CpuDeltaNet::fill_gates(const Work& work, const Rows& rows, std::span<float> decay,
-                             std::span<float> beta) {
+void CpuDeltaNet::fill_gates(const Work& work, const Rows& rows, int32_t head,
+                             std::span<float> decay, std::span<float> beta) {
   const int32_t n_heads = config_.n_value_heads;
-  const float rate = std::exp(storage_.vector(work.args.a_log)[static_cast<size_t>(rows.head)]);
-  const float dt_bias = storage_.vector(work.args.dt_bias)[static_cast<size_t>(rows.head)];
+  const float rate = std::exp(storage_.vector(work.args.a_log)[static_cast<size_t>(head)]);
+  const float dt_bias = storage_.vector(work.args.dt_bias)[static_cast<size_t>(head)];
   for (int32_t i = 0; i < rows.n(); ++i) {
     const auto at = static_cast<size_t>(i);
     if (rows.kind == RowKind::kFold) {
       const float* kept = storage_.kept_row(work.state, work.args.recurrent_layer, rows.begin + i);
-      decay[at] = kept[config_.conv_channels() + rows.head];
-      beta[at] = kept[config_.conv_channels() + n_heads + rows.head];
+      decay[at] = kept[config_.conv_channels() + head];
+      beta[at] = kept[config_.conv_channels() + n_heads + head];
       continue;
     }
     const int32_t row = work.first_row + rows.begin - work.n_fold + i;
     const float* b =
         storage_.row(Act::kProjected, row) + config_.conv_channels() + config_.value_width();
-    decay[at] = std::exp(-rate * softplus(b[n_heads + rows.head] + dt_bias));
-    beta[at] = 1.0f / (1.0f + std::exp(-b[rows.head]));
-    gate(row, 0, rows.head) = decay[at];
-    gate(row, 1, rows.head) = beta[at];
+    decay[at] = std::exp(-rate * softplus(b[n_heads + head] + dt_bias));
+    beta[at] = 1.0f / (1.0f + std::exp(-b[head]));
+    gate(row, 0, head) = decay[at];
+    gate(row, 1, head) = beta[at];
   }
 }
 
-void CpuDeltaNet::run_strips(const Work& work, const Rows& rows, const DeltaParams& common,
-                             float* strip_copy) const {
+void CpuDeltaNet::run_strips(const Work& work, const Rows& rows, int32_t head,
+                             const DeltaParams& common, float* strip_copy) const {
   const int32_t strip_floats = config_.key_dim * kStripColumns;
-  float* state = storage_.recurrent_head(work.state, work.args.recurrent_layer, rows.head);
+  float* state = storage_.recurrent_head(work.state, work.args.recurrent_layer, head);
   for (int32_t column = 0; column < config_.value_dim;
        column += kStripColumns, state += strip_floats) {
     DeltaParams params = common;
@@ -199,7 +208,7 @@ void CpuDeltaNet::run_strips(const Work& work, const Rows& rows, const DeltaPara
     params.v += column;
     if (rows.kind != RowKind::kFold) {
       const int32_t row = work.first_row + rows.begin - work.n_fold;
-      params.out = storage_.row(Act::kMixed, row) + rows.head * config_.value_dim + column;
+      params.out = storage_.row(Act::kMixed, row) + head * config_.value_dim + column;
     }
     if (rows.kind == RowKind::kDrafted) {
       std::copy_n(state, strip_floats, strip_copy);
@@ -209,8 +218,8 @@ void CpuDeltaNet::run_strips(const Work& work, const Rows& rows, const DeltaPara
   }
 }
 
-void CpuDeltaNet::finish_rows(const Work& work, const Rows& rows) const {
-  const int32_t column = rows.head * config_.value_dim;
+void CpuDeltaNet::finish_rows(const Work& work, const Rows& rows, int32_t head) const {
+  const int32_t column = head * config_.value_dim;
   for (int32_t t = rows.begin; t < rows.end; ++t) {
     const int32_t row = work.first_row + t - work.n_fold;
     float* out = storage_.row(Act::kMixed, row) + column;

@@ -1,6 +1,6 @@
-// The gated delta net of CpuOps. One item is a value head of a segment: convolution, recurrence and
-// gated norm in one go, so a layer needs a single parallel region; a second one moves the inputs
-// that the next pass will fold.
+// The gated delta net of CpuOps. One item is some value heads of a segment that share a key head:
+// convolution, recurrence and gated norm in one go, so a layer needs a single parallel region; a
+// second one moves the inputs that the next pass will fold.
 #pragma once
 
 #include <span>
@@ -11,6 +11,10 @@
 #include "base/thread_pool.h"
 
 namespace slip::cpu {
+
+// Rows that a strip of the state serves while it is in the first-level cache.
+inline constexpr int32_t kRowsAtOnce = 32;
+inline constexpr int32_t kTapsMax = 16;
 
 class CpuDeltaNet {
  public:
@@ -35,25 +39,39 @@ class CpuDeltaNet {
     int32_t n_rows;  // n_certain and the drafted ones
   };
   enum class RowKind { kFold, kCertain, kDrafted };
-  // Rows [begin, end) of a segment for one head, all of one kind and no more than kRowsAtOnce.
+  // Rows [begin, end) of a segment, all of one kind and no more than kRowsAtOnce.
   struct Rows {
     RowKind kind;
-    int32_t head;
     int32_t begin, end;
     int32_t n() const { return end - begin; }
+  };
+  // Value heads [first, first + n) of one key head.
+  struct Heads {
+    int32_t first, n;
+  };
+  // Queries and keys of rows, convolved and normalised, and room for one head's values and a strip
+  // of its state: a thread's scratch.
+  struct Inputs {
+    const float*
+        conv_rows[kRowsAtOnce + kTapsMax];  // oldest first, from conv_kernel - 1 before the rows
+    float *q, *k, *v, *strip;
   };
 
   const float* transposed_taps(const DeltaNetArgs& args);
   Work segment_work(const PassSegment& segment, const DeltaNetArgs& args, const float* taps,
                     int32_t first_row) const;
   const float* conv_input(const Work& work, int32_t t) const;
-  void run_head(const Work& work, int32_t head, int thread);
-  void run_rows(const Work& work, const Rows& rows, int thread);
-  void fill_gates(const Work& work, const Rows& rows, std::span<float> decay,
+  int32_t heads_per_item(int32_t n_segments) const;
+  void run_heads(const Work& work, const Heads& heads, int thread);
+  Inputs prepare(const Work& work, const Rows& rows, int32_t first_head, int thread) const;
+  void convolve(const Work& work, const Rows& rows, const Inputs& inputs, int32_t channel,
+                int32_t n_channels, float* out) const;
+  void run_head(const Work& work, const Rows& rows, const Inputs& inputs, int32_t head);
+  void fill_gates(const Work& work, const Rows& rows, int32_t head, std::span<float> decay,
                   std::span<float> beta);
-  void run_strips(const Work& work, const Rows& rows, const DeltaParams& common,
+  void run_strips(const Work& work, const Rows& rows, int32_t head, const DeltaParams& common,
                   float* strip_copy) const;
-  void finish_rows(const Work& work, const Rows& rows) const;
+  void finish_rows(const Work& work, const Rows& rows, int32_t head) const;
   void keep_inputs(const Work& work) const;
   float& gate(int32_t row, int32_t which, int32_t head) const;
 

@@ -15,14 +15,14 @@ constexpr int kStripVectors = kColumnsPerStrip / kWideLanes;
 void convolve(const ConvParams& p) {
   for (int32_t r = 0; r < p.n_rows; ++r) {
     float* out = p.out + static_cast<size_t>(r) * static_cast<size_t>(p.n_channels);
-    for (int32_t c = 0; c < p.n_channels; c += kLanes) {
-      F8 sums{};
+    for_vectors(p.n_channels, [&](auto sums, int32_t c) {
+      using V = decltype(sums);
       for (int32_t j = 0; j < p.n_taps; ++j) {
         const float* taps = p.taps + static_cast<size_t>(j) * p.taps_stride + p.channel + c;
-        sums = fma(load(taps), load(p.inputs[r + j] + p.channel + c), sums);
+        sums = fma(load<V>(taps), load<V>(p.inputs[r + j] + p.channel + c), sums);
       }
       store(out + c, silu(sums));
-    }
+    });
   }
 }
 

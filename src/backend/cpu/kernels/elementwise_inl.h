@@ -22,16 +22,20 @@ inline float rms_scale(const float* x, int32_t dim, float eps) {
 }
 
 void rms_norm(const RmsNormParams& p) {
-  const F8 scale = splat(rms_scale(p.x, p.dim, p.eps));
-  for (int32_t i = 0; i < p.dim; i += kLanes)
-    store(p.y + i, load(p.x + i) * scale * load(p.weight + i));
+  const float scale = rms_scale(p.x, p.dim, p.eps);
+  for_vectors(p.dim, [&](auto zero, int32_t i) {
+    using V = decltype(zero);
+    store(p.y + i, load<V>(p.x + i) * splat<V>(scale) * load<V>(p.weight + i));
+  });
 }
 
 void gated_norm(const RmsNormParams& p, const float* z) {
-  const F8 scale = splat(rms_scale(p.x, p.dim, p.eps));
-  for (int32_t i = 0; i < p.dim; i += kLanes) {
-    store(p.y + i, load(p.x + i) * scale * load(p.weight + i) * silu(load(z + i)));
-  }
+  const float scale = rms_scale(p.x, p.dim, p.eps);
+  for_vectors(p.dim, [&](auto zero, int32_t i) {
+    using V = decltype(zero);
+    store(p.y + i,
+          load<V>(p.x + i) * splat<V>(scale) * load<V>(p.weight + i) * silu(load<V>(z + i)));
+  });
 }
 
 void l2_normalize(float* x, int32_t dim, float scale) {
@@ -41,8 +45,11 @@ void l2_normalize(float* x, int32_t dim, float scale) {
 }
 
 void silu_mul(const float* gate, const float* up, float* out, int32_t n) {
-  int32_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(out + i, silu(load(gate + i)) * load(up + i));
+  int32_t i = n / kLanes * kLanes;
+  for_vectors(i, [&](auto zero, int32_t at) {
+    using V = decltype(zero);
+    store(out + at, silu(load<V>(gate + at)) * load<V>(up + at));
+  });
   for (; i < n; ++i) out[i] = (silu(splat(gate[i])) * splat(up[i]))[0];
 }
 

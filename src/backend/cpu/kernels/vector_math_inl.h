@@ -42,9 +42,23 @@ inline F8 exp(F8 x) { return exp_vector<F8, I8>(x); }
 inline Wide exp(Wide x) { return exp_vector<Wide, WideInts>(x); }
 #endif
 
-inline F8 sigmoid(F8 x) { return splat(1.0f) / (splat(1.0f) + exp(-x)); }
-inline F8 silu(F8 x) { return x / (splat(1.0f) + exp(-x)); }
+template <class V>
+inline V sigmoid(V x) {
+  return splat<V>(1.0f) / (splat<V>(1.0f) + exp(-x));
+}
+template <class V>
+inline V silu(V x) {
+  return x / (splat<V>(1.0f) + exp(-x));
+}
 inline float exp(float x) { return exp(splat(x))[0]; }
+
+// Calls body(V{}, i) for every vector of n elements, wide ones first: n is a multiple of 8.
+template <class Body>
+inline void for_vectors(int32_t n, Body&& body) {
+  int32_t i = 0;
+  for (; i + kWideLanes <= n; i += kWideLanes) body(Wide{}, i);
+  for (; i < n; i += kLanes) body(F8{}, i);
+}
 
 }  // namespace
 }  // namespace slip::cpu
