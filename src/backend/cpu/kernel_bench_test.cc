@@ -8,7 +8,7 @@
 namespace slip::cpu {
 namespace {
 
-constexpr AttentionBenchOptions kShape = {
+const AttentionBenchOptions kShape = {
     .n_heads = 4, .n_kv_heads = 2, .head_dim = 32, .context_tokens = 100, .capacity_tokens = 200};
 
 TEST(AttentionBench, CountsTheCacheOnceForAllRows) {
