@@ -70,10 +70,10 @@ void add_lane_options(CLI::App& command, ModelOptions& options) {
       .add_option_function<std::string>(
           "--inject",
           [&options](const std::string& text) {
-            const LaneOption lane = parse_lane(text);
-            if (lane.lane != "lane")
+            constexpr std::string_view kPrefix = "lane=";
+            if (!text.starts_with(kPrefix) || text.size() == kPrefix.size())
               throw CLI::ValidationError("--inject", "found " + quote(text) + ", wanted lane=NAME");
-            options.injected_lane = lane.use;
+            options.injected_lane = text.substr(kPrefix.size());
           },
           "lane=NAME: makes one element of its output wrong, which its self-check has to find")
       ->type_name("TEXT");
@@ -118,7 +118,7 @@ void add_max_tokens_option(CLI::App& command, int32_t& max_tokens) {
 }
 
 void add_rows_option(CLI::App& command, std::vector<int32_t>& rows) {
-  command.add_option("--rows", rows, "Rows of a step, all measured in turns: 1,8,16")
+  command.add_option("--rows", rows, "Rows of a step, comma-separated, measured in turns: 1,8,16")
       ->delimiter(',')
       ->check(whole_number(1, kSegmentRowsMax))
       ->capture_default_str();
@@ -138,17 +138,20 @@ void add_bench_context_option(CLI::App& command, int32_t& n_tokens) {
       ->capture_default_str();
 }
 
-void add_kernel_option(CLI::App& command, std::string& kernel) {
+void add_kernel_option(CLI::App& command, std::string& kernel, const std::string& names) {
   command
       .add_option("--kernel", kernel,
-                  "Kernel of the table: on, the best one; off, the plain one; or amx, strips")
+                  "Kernel of the table: on, its best one; off, the plain one; or " + names +
+                      " where it has that")
       ->check(require_path)
       ->capture_default_str();
 }
 
 void add_bench_kernel_options(CLI::App& command, BenchKernelOptions& options) {
   add_rows_option(command, options.rows);
-  command.add_option("--seconds", options.seconds, "Time to measure for")
+  command
+      .add_option("--seconds", options.seconds,
+                  "Time to measure for, at least three rounds; setting up comes on top")
       ->check(number(0.1, 3600))
       ->capture_default_str();
   command.add_flag("--json", options.is_json, "Print one JSON object a line");
@@ -242,7 +245,7 @@ void add_bench_attention_options(CLI::App& command, BenchAttentionOptions& optio
       ->check(whole_number(0, 64))
       ->capture_default_str();
   add_kv_type_option(command, options.kv_type);
-  add_kernel_option(command, options.kernel);
+  add_kernel_option(command, options.kernel, "amx");
   add_bench_kernel_options(command, options.bench);
 }
 
@@ -253,7 +256,7 @@ void add_bench_product_options(CLI::App& command, BenchProductOptions& options) 
           "Outputs x inputs")
       ->default_str("17408x5120");
   add_bench_format_option(command, options.format);
-  add_kernel_option(command, options.kernel);
+  add_kernel_option(command, options.kernel, "amx, strips");
   add_bench_kernel_options(command, options.bench);
 }
 

@@ -16,6 +16,7 @@ size_t Lane::pick(std::span<const std::string_view> kernels) {
     report_.kernel = kPlainKernels;
     report_.why_not = std::move(sentence);
     why_off_ = why;
+    if (is_injected_) log::warning("lane {}: nothing is injected: {}", name(), report_.why_not);
     return kernels.size();
   };
   if (use_ == "off" || use_ == kPlainKernels)
