@@ -1,5 +1,7 @@
 #include "app/lanes_json.h"
 
+#include <string>
+
 namespace slip {
 
 namespace {
@@ -21,9 +23,10 @@ Json lanes_json(const std::vector<LaneReport>& lanes) {
   Json json = Json::array();
   for (const LaneReport& lane : lanes) {
     Json refused = Json::object();
-    for (int i = 0; i < kLaneRefusalCount; ++i)
-      refused[std::string(name(static_cast<LaneRefusal>(i)))] =
-          lane.n_refused[static_cast<size_t>(i)];
+    for (int i = 0; i < kLaneRefusalCount; ++i) {
+      const std::string reason(name(static_cast<LaneRefusal>(i)));
+      refused[reason] = lane.n_refused[static_cast<size_t>(i)];
+    }
     json.push_back({{"name", lane.lane},
                     {"uses", lane.kernel},
                     {"is_on", lane.is_on},
