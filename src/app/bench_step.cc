@@ -27,6 +27,15 @@ void require_memory(const BenchStepOptions& options, int64_t wanted) {
                   ", wanted " + gib(wanted));
 }
 
+void require_context(const BenchStepOptions& options, int32_t model_max) {
+  const int32_t most = model_max - cpu::kStepBenchRoomTokens;
+  if (options.context_tokens <= most) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "--context: found " + std::to_string(options.context_tokens) + ", wanted at most " +
+                  std::to_string(most) + ": " + options.model_shape + " ends at " +
+                  std::to_string(model_max) + " and steps need room");
+}
+
 }  // namespace
 
 int run_bench_step(const BenchStepOptions& options) {
@@ -34,6 +43,7 @@ int run_bench_step(const BenchStepOptions& options) {
                                              .format = parse_bench_format(options.format).value()},
                                    .context_tokens = options.context_tokens,
                                    .kv_type = parse_kv_type(options.kv_type).value()};
+  require_context(options, step.model.config.context_tokens_max);
   require_memory(options, cpu::step_bench_bytes(step) + kReadCeilingBytes);
   const cpu::KernelBench bench = cpu::step_bench(
       {.n_threads = options.bench.n_threads, .kernels = options.bench.kernels}, step);

@@ -12,10 +12,16 @@ namespace {
 TEST(BenchStep, RefusesWhatDoesNotFitInMemory) {
   // A cache of 40 KiB a token.
   const BenchStepOptions options{
-      .model_shape = "qwen3.6-35b-a3b", .format = "bf16", .context_tokens = 1 << 30};
+      .model_shape = "qwen3.6-35b-a3b", .format = "bf16", .context_tokens = 262048};
   EXPECT_TRUE(test::fails_with(ErrorCode::kInsufficientMemory,
-                               "memory for qwen3.6-35b-a3b in bf16 with 1073741824 tokens: found",
+                               "memory for qwen3.6-35b-a3b in bf16 with 262048 tokens: found",
                                [&] { run_bench_step(options); }));
+}
+
+TEST(BenchStep, RefusesAContextThatLeavesNoRoomForItsSteps) {
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInvalidArgument,
+                               "--context: found 262049, wanted at most 262048",
+                               [] { run_bench_step({.context_tokens = 262049}); }));
 }
 
 TEST(BenchStep, RefusesAShapeThatItDoesNotKnow) {

@@ -20,6 +20,10 @@ namespace {
 constexpr int32_t kTokensMax = 1 << 30;
 constexpr int32_t kBenchTokensMax = 1 << 20;
 
+std::string require_kernels(const std::string& text) {
+  return text.empty() ? "found an empty name, wanted one of kernels" : "";
+}
+
 std::string require_path(const std::string& text) {
   return text.empty() ? "found an empty path, wanted a file or folder" : "";
 }
@@ -63,8 +67,9 @@ void add_lane_options(CLI::App& command, ModelOptions& options) {
           [&options](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) options.lanes.push_back(parse_lane(text));
           },
-          "NAME=on, off or a kernel's name: fast paths are attention and product; inspect shows "
-          "what they use")
+          "NAME=on, off or a kernel's name, the last one for a NAME decides: fast paths are "
+          "attention "
+          "and product; inspect shows what they use")
       ->take_all();
   command
       .add_option_function<std::string>(
@@ -143,7 +148,7 @@ void add_kernel_option(CLI::App& command, std::string& kernel, const std::string
       .add_option("--kernel", kernel,
                   "Kernel of the table: on, its best one; off, the plain one; or " + names +
                       " where it has that")
-      ->check(require_path)
+      ->check(require_kernels)
       ->capture_default_str();
 }
 
@@ -301,7 +306,7 @@ void add_bench_compare_options(CLI::App& command, BenchCompareOptions& options) 
   command
       .add_option("--against-kernels", options.against_kernels,
                   "Kernel table of the other side: amx, avx512, avx2, baseline, reference")
-      ->check(require_path);
+      ->check(require_kernels);
   command.add_option("--against-kv-type", options.against_kv_type, "Cache type of the other side")
       ->check(kv_type());
   command.add_option("--against-threads", options.against_threads, "Threads of the other side")
@@ -445,7 +450,7 @@ void add_eval_options(CLI::App& command, EvalOptions& options) {
   command
       .add_option("--against-kernels", options.against_kernels,
                   "Kernel tables to compare with: amx, avx512, avx2, baseline, reference")
-      ->check(require_path);
+      ->check(require_kernels);
   command.add_option("--against-kv-type", options.against_kv_types, "Cache types to compare with")
       ->check(kv_type());
   command.add_option("--against-threads", options.against_threads, "Thread counts to compare with")

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/ops_storage.h"
 #include "base/cpu_features.h"
+#include "base/error.h"
 #include "base/rng.h"
 
 namespace slip::cpu {
@@ -32,9 +33,19 @@ void fill_cache(const KvLayout& kv, std::span<std::byte* const> blocks) {
   }
 }
 
+namespace {
+
+const KernelTable& choose_table(const std::string& name) {
+  if (name != "reference") return choose(cpu_features(), name);
+  throw Error(ErrorCode::kInvalidArgument,
+              "kernels: found \"reference\", wanted a table of kernels: definitions take minutes");
+}
+
+}  // namespace
+
 BenchThreads::BenchThreads(const BenchDevice& device)
     : pool(device.n_threads > 0 ? device.n_threads : usable_cores()),
-      table(choose(cpu_features(), device.kernels)) {}
+      table(choose_table(device.kernels)) {}
 
 std::string BenchThreads::name() const { return device_name(table.name, pool.n_threads()); }
 

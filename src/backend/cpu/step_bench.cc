@@ -19,12 +19,13 @@ namespace slip::cpu {
 namespace {
 
 constexpr uint64_t kFingerprint = 0x5354455042454E43;  // any: no other runner loads these states
-constexpr int32_t kDriftTokensMax = 64;                // steps before the state starts over
-constexpr int32_t kStates = 2;                         // as it was made, and as the steps leave it
+constexpr int32_t kDriftTokensMax =                    // steps before the state starts over
+    kStepBenchRoomTokens - kSegmentRowsMax;
+constexpr int32_t kStates = 2;  // as it was made, and as the steps leave it
 
 RunnerOptions runner_options(const BenchDevice& device, const StepBenchOptions& options) {
   return {.n_threads = device.n_threads,
-          .context_tokens_max = options.context_tokens + kDriftTokensMax + kSegmentRowsMax,
+          .context_tokens_max = options.context_tokens + kStepBenchRoomTokens,
           .states_max = kStates,
           .batch_rows_max = kSegmentRowsMax,
           .kernels = device.kernels,

@@ -15,6 +15,9 @@ struct StepBenchOptions {
   DType kv_type = DType::kBF16;
 };
 
+// Tokens behind the context that steps need: the model's own limit holds them, too.
+inline constexpr int32_t kStepBenchRoomTokens = 96;
+
 // Bytes that step_bench() will hold at its largest moment, at most.
 int64_t step_bench_bytes(const StepBenchOptions& options);
 
