@@ -146,6 +146,8 @@ TEST(SelfCheck, LeavesEveryKernelOfEveryTableOn) {
       const Model model(
           {.kernels = std::string(table->name), .lanes = {{"product", std::string(order.name)}}});
       EXPECT_EQ(model.lane("product").kernel, order.name) << table->name;
+      EXPECT_EQ(model.lane("product").lane_class,
+                order.rounds_inputs ? LaneClass::kRounding : LaneClass::kExact);
       EXPECT_EQ(model.lane("attention").is_on, table->name == "amx");
     }
   }
