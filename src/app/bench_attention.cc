@@ -7,19 +7,17 @@
 #include "app/kv_type.h"
 #include "app/memory_purpose.h"
 #include "base/error.h"
-#include "base/json.h"
 
 namespace slip {
 
 AttentionShape parse_shape(const std::string& text) {
   constexpr int32_t kMost = 1024;  // of each number
-  const std::optional<std::array<int32_t, 3>> sizes = parse_sizes<3>(text, kMost);
-  if (sizes && (*sizes)[0] % (*sizes)[1] == 0) return {(*sizes)[0], (*sizes)[1], (*sizes)[2]};
-  throw Error(ErrorCode::kInvalidArgument,
-              "--shape: found " + quote(text) +
-                  ", wanted query heads x KV heads x head dim, like 24x4x256, query heads a "
-                  "multiple of KV heads, numbers up to " +
-                  std::to_string(kMost));
+  const auto [n_heads, n_kv_heads, head_dim] = require_sizes<3>(
+      "--shape", text, kMost,
+      "query heads x KV heads x head dim, like 24x4x256, query heads a multiple of KV heads, "
+      "numbers",
+      [](const auto& sizes) { return sizes[0] % sizes[1] == 0; });
+  return {n_heads, n_kv_heads, head_dim};
 }
 
 int run_bench_attention(const BenchAttentionOptions& options) {

@@ -6,21 +6,17 @@
 #include "app/commands.h"
 #include "app/memory_purpose.h"
 #include "backend/cpu/delta_net_bench.h"
-#include "base/error.h"
-#include "base/json.h"
 
 namespace slip {
 
 DeltaNetShape parse_delta_net_shape(const std::string& text) {
   constexpr int32_t kMost = 1024;  // of each number
-  const std::optional<std::array<int32_t, 4>> sizes = parse_sizes<4>(text, kMost);
-  if (sizes && (*sizes)[1] % (*sizes)[0] == 0)
-    return {(*sizes)[0], (*sizes)[1], (*sizes)[2], (*sizes)[3]};
-  throw Error(ErrorCode::kInvalidArgument,
-              "--shape: found " + quote(text) +
-                  ", wanted key heads x value heads x key dim x value dim, like 16x48x128x128, "
-                  "value heads a multiple of key heads, numbers up to " +
-                  std::to_string(kMost));
+  const auto [n_key_heads, n_value_heads, key_dim, value_dim] = require_sizes<4>(
+      "--shape", text, kMost,
+      "key heads x value heads x key dim x value dim, like 16x48x128x128, value heads a multiple "
+      "of key heads, numbers",
+      [](const auto& sizes) { return sizes[1] % sizes[0] == 0; });
+  return {n_key_heads, n_value_heads, key_dim, value_dim};
 }
 
 int run_bench_delta_net(const BenchDeltaNetOptions& options) {

@@ -12,6 +12,8 @@
 
 #include "app/options.h"
 #include "backend/cpu/kernel_bench.h"
+#include "base/error.h"
+#include "base/json.h"
 
 namespace slip {
 
@@ -28,6 +30,17 @@ std::optional<std::array<int32_t, n>> parse_sizes(const std::string& text, int32
     at = rest + 1;
   }
   return sizes;
+}
+
+// Sizes that are `good`, or Error{kInvalidArgument} that says what was wanted.
+template <size_t n, class Good>
+std::array<int32_t, n> require_sizes(const char* option, const std::string& text, int32_t most,
+                                     const std::string& wanted, Good good) {
+  const std::optional<std::array<int32_t, n>> sizes = parse_sizes<n>(text, most);
+  if (sizes && good(*sizes)) return *sizes;
+  throw Error(ErrorCode::kInvalidArgument, std::string(option) + ": found " + quote(text) +
+                                               ", wanted " + wanted + " up to " +
+                                               std::to_string(most));
 }
 
 // Prints a table, or a JSON object for each number of rows that begins with the fields of `what`.

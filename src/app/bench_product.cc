@@ -1,26 +1,20 @@
 #include "app/bench_product.h"
 
-#include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "app/bench_format.h"
 #include "app/bench_kernels.h"
 #include "app/commands.h"
 #include "app/memory_purpose.h"
-#include "base/error.h"
-#include "base/json.h"
 
 namespace slip {
 
 MatrixShape parse_matrix(const std::string& text) {
   constexpr int32_t kMost = 1 << 20;
-  const std::optional<std::array<int32_t, 2>> sizes = parse_sizes<2>(text, kMost);
-  if (sizes) return {(*sizes)[0], (*sizes)[1]};
-  throw Error(ErrorCode::kInvalidArgument,
-              "--matrix: found " + quote(text) +
-                  ", wanted outputs x inputs, like 17408x5120, each up to " +
-                  std::to_string(kMost));
+  const auto [n_out, n_in] =
+      require_sizes<2>("--matrix", text, kMost, "outputs x inputs, like 17408x5120, each",
+                       [](const auto&) { return true; });
+  return {n_out, n_in};
 }
 
 int run_bench_product(const BenchProductOptions& options) {

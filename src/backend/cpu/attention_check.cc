@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/batch.h"
 #include "backend/cpu/kv_layout.h"
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/self_check.h"
@@ -23,10 +24,25 @@ constexpr int32_t kRowsPosition = 150;  // of the first row: rows end in the las
 // out, or seen too much, moves all elements of a row by 8e-2.
 constexpr double kAttentionFault = 3e-2;
 
+// Drawn once for all kernels and numbers of rows, which take the first of each.
+struct Drawn {
+  explicit Drawn(const AttentionConfig& config)
+      : cached(2 * static_cast<size_t>((kRowsPosition + kSegmentRowsMax) * config.head_dim)),
+        queries(static_cast<size_t>(kSegmentRowsMax * (config.n_heads / config.n_kv_heads) *
+                                    config.head_dim)) {
+    const float scale = 1 / std::sqrt(static_cast<float>(config.head_dim));
+    for (size_t i = 0; i < cached.size(); ++i) cached[i] = normal(4, i, Draw::kTest);
+    for (size_t i = 0; i < queries.size(); ++i) queries[i] = scale * normal(6, i, Draw::kTest);
+  }
+  std::vector<float> cached;   // [tokens, key and value, head_dim]
+  std::vector<float> queries;  // [rows, group, head_dim]
+};
+
 // One KV head with its rows on one kernel.
 struct Head {
-  Head(const AttentionKernel& used, const AttentionConfig& config, int32_t n_rows)
+  Head(const AttentionKernel& used, const AttentionConfig& config, const Drawn& all, int32_t n_rows)
       : kernel(used),
+        drawn(all),
         head_dim(config.head_dim),
         group(config.n_heads / config.n_kv_heads),
         rows(n_rows) {
@@ -43,11 +59,8 @@ struct Head {
 
   void append(const KvFormat& format, int32_t token) {
     std::byte* block = blocks[static_cast<size_t>(token / kCacheBlockTokens)];
-    std::vector<float> x(static_cast<size_t>(head_dim));
     for (const bool is_value : {false, true}) {
-      for (size_t d = 0; d < x.size(); ++d)
-        x[d] = random(static_cast<uint64_t>(2 * token + (is_value ? 1 : 0)), d);
-      kernel.append({.x = x.data(),
+      kernel.append({.x = drawn.cached.data() + (2 * token + (is_value ? 1 : 0)) * head_dim,
                      .plane = block + (is_value ? value_offset : 0),
                      .token = token % kCacheBlockTokens,
                      .head_dim = head_dim,
@@ -55,19 +68,14 @@ struct Head {
     }
   }
 
-  static float random(uint64_t row, size_t d) {
-    return normal(4, row * 4096 + static_cast<uint64_t>(d), Draw::kTest);
-  }
-
   // [rows * group, head_dim]
   std::vector<float> run(const Lane* maybe_lane) const {
     const int32_t n_packed = rows * group;
     const auto n = static_cast<size_t>(n_packed) * static_cast<size_t>(head_dim);
-    std::vector<float> q(n), sums(n);
+    std::vector<float> sums(n);
     std::vector<float> maxima(static_cast<size_t>(n_packed)), weights(maxima.size());
-    for (size_t i = 0; i < n; ++i) q[i] = random(1000, i) / std::sqrt(static_cast<float>(head_dim));
     const FloatBuffer scratch(kernel.scratch_floats(n_packed, head_dim));
-    kernel.attend({.q = q.data(),
+    kernel.attend({.q = drawn.queries.data(),
                    .cache = {.blocks = blocks.data(),
                              .key_offset = 0,
                              .value_offset = value_offset,
@@ -88,6 +96,7 @@ struct Head {
   }
 
   const AttentionKernel& kernel;
+  const Drawn& drawn;
   int32_t head_dim, group, rows;
   size_t value_offset = 0;
   std::vector<ByteBuffer> memory;
@@ -98,9 +107,10 @@ struct Head {
 
 std::string attention_fault(const AttentionKernel& kernel, const AttentionKernel& plain,
                             const AttentionConfig& config, const Lane& lane) {
-  for (const int32_t n_rows : {1, 13, 32}) {
-    const std::vector<float> found = Head(kernel, config, n_rows).run(&lane);
-    const std::vector<float> wanted = Head(plain, config, n_rows).run(nullptr);
+  const Drawn drawn(config);
+  for (const int32_t n_rows : {1, 13, kSegmentRowsMax}) {
+    const std::vector<float> found = Head(kernel, config, drawn, n_rows).run(&lane);
+    const std::vector<float> wanted = Head(plain, config, drawn, n_rows).run(nullptr);
     const std::optional<size_t> at = first_difference(found, wanted, kAttentionFault);
     if (!at) continue;
     return "of " + std::to_string(n_rows) + " rows element " + std::to_string(*at) +

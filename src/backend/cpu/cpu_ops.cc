@@ -78,8 +78,7 @@ void CpuOps::norm(const Pass& pass, const NormArgs& args) {
 CpuProducts::Inputs CpuOps::inputs_of(const ProjectArgs& args) {
   CpuProducts::Inputs x{act(args.x), stride(args.x), args.n_rows, inputs_.data()};
   const bool is_normed = args.norm != VectorRef::kNone;
-  const bool any_packed =
-      std::ranges::any_of(args.weights, [&](MatrixRef ref) { return products_.is_packed(ref); });
+  const bool any_packed = products_.any_packed(args.weights);
   if (is_normed) {
     x.rows = normed_.data();
     x.stride = static_cast<size_t>(config().hidden_size);
@@ -108,9 +107,7 @@ void CpuOps::project(const ProjectArgs& args) {
   int32_t n_outs = 0;
   for (size_t i = 0; i < n_walked; ++i) n_outs += matrix(args.weights[i]).n_out;
   const int32_t even = n_outs / (kItemsPerThread * pool_.n_threads()) / kPanelOuts * kPanelOuts;
-  const bool any_packed =
-      std::ranges::any_of(args.weights, [&](MatrixRef ref) { return products_.is_packed(ref); });
-  const int32_t outs_per_item = any_packed
+  const int32_t outs_per_item = products_.any_packed(args.weights)
                                     ? CpuProducts::kOutsPerItem
                                     : std::clamp(even, kPanelOuts, CpuProducts::kOutsPerItem);
 

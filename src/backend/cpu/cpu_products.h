@@ -2,6 +2,7 @@
 // load, or as it lies in the file where no kernel has an order of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,6 +31,9 @@ class CpuProducts {
   // plain kernel; where they differ the lane is retired, and all matrices stay as they lie.
   void pack(MatrixRef ref);
   bool is_packed(MatrixRef ref) const { return maybe_packed(ref) != nullptr; }
+  bool any_packed(std::span<const MatrixRef> refs) const {
+    return std::ranges::any_of(refs, [&](MatrixRef ref) { return is_packed(ref); });
+  }
   std::string_view kernel(MatrixRef ref) const;
   // Of one operation by `refs`.
   void count(std::span<const MatrixRef> refs, int32_t n_rows);

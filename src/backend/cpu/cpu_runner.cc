@@ -61,13 +61,6 @@ Choice choose_lanes(const ModelConfig& config, const RunnerOptions& options) {
   return choice;
 }
 
-bool packs_weights(const RunnerOptions& options) {
-  return options.kernels != kReference &&
-         std::ranges::none_of(options.lanes, [](const LaneOption& option) {
-           return option.lane == "product" && (option.use == "off" || option.use == kPlainKernels);
-         });
-}
-
 // Weights in the order of the kernels are a copy. Throws Error{kInsufficientMemory}.
 void check_room_for_copy(const LoadedModel& model) {
   const int64_t wanted = matrix_bytes(model);
@@ -381,7 +374,8 @@ std::unique_ptr<Runner> make_runner(LoadedModel model, uint64_t fingerprint,
                                     const RunnerOptions& options) {
   const RunnerOptions resolved = resolve(options, model.config);
   Choice choice = choose_lanes(model.config, resolved);
-  if (packs_weights(resolved)) check_room_for_copy(model);
+  if (resolved.kernels != kReference && !choice.lanes.product.wants_plain())
+    check_room_for_copy(model);
   return std::make_unique<CpuRunner>(std::move(model), fingerprint, resolved, std::move(choice));
 }
 

@@ -19,8 +19,7 @@ size_t Lane::pick(std::span<const std::string_view> kernels) {
     if (is_injected_) log::warning("lane {}: nothing is injected: {}", name(), report_.why_not);
     return kernels.size();
   };
-  if (use_ == "off" || use_ == kPlainKernels)
-    return stay_plain(LaneRefusal::kOff, "switched off by an option");
+  if (wants_plain()) return stay_plain(LaneRefusal::kOff, "switched off by an option");
   if (use_ == "on" && kernels.empty())
     return stay_plain(LaneRefusal::kNoKernel, "the kernel table has no other kernel");
   const auto found = use_ == "on" ? kernels.begin() : std::ranges::find(kernels, use_);

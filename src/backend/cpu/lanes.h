@@ -26,6 +26,7 @@ class Lane {
 
   // Before pick().
   void set_use(std::string use) { use_ = std::move(use); }
+  bool wants_plain() const { return use_ == "off" || use_ == kPlainKernels; }
   void inject() { is_injected_ = true; }
 
   // What the option asks for among `kernels`, best first, as an index; their size, and the lane is

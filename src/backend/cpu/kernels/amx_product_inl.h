@@ -64,14 +64,15 @@ struct TiledCodes {
   static std::byte* tile(std::byte* group, int32_t column, int32_t out) {
     return group + static_cast<size_t>(column / kTileColumns * kStripTiles + out / 16) * kBytes;
   }
+  // Of a code among its tile's: pairs of columns side by side.
+  static int32_t place(int32_t column, int32_t out) {
+    return column % kTileColumns / 2 * 32 + out % 16 * 2 + column % 2;
+  }
 };
 
-struct Codes8 : TiledCodes<512> {
-  static constexpr bool kHasScale = true, kHasBias = true;
-  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+struct Codes8 : Affine8Format, TiledCodes<512> {
   static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
-    const int32_t at = column % kTileColumns / 2 * 32 + out % 16 * 2 + column % 2;
-    tile(group, column, out)[at] = code;
+    tile(group, column, out)[place(column, out)] = code;
   }
   // A tile as BF16.
   static void decode(const std::byte* from, std::byte* to) {
@@ -86,11 +87,7 @@ struct Codes8 : TiledCodes<512> {
 };
 
 // Rows 2 i and 2 i + 1 of the tile in the low and high halves of the same bytes.
-struct Codes4 : TiledCodes<256> {
-  static constexpr bool kHasScale = true, kHasBias = true;
-  static std::byte get(const std::byte* row, int32_t column) {
-    return row[column / 2] >> (column % 2 * 4) & std::byte{0xF};
-  }
+struct Codes4 : Affine4Format, TiledCodes<256> {
   static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
     const int32_t row = column % kTileColumns / 2;
     tile(group, column, out)[row / 2 * 32 + out % 16 * 2 + column % 2] |= code << (row % 2 * 4);
@@ -131,9 +128,7 @@ constexpr E4M3Bytes kE4M3Bytes = make_e4m3_bytes();
 
 // Rows 2 i and 2 i + 1 of the tile share 64 bytes, eight of the one after eight of the other, as
 // interleaving bytes into numbers wants them.
-struct CodesE4M3 : TiledCodes<512> {
-  static constexpr bool kHasScale = true, kHasBias = false;
-  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+struct CodesE4M3 : E4M3Format, TiledCodes<512> {
   static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
     const int32_t row = column % kTileColumns / 2;
     const int32_t at = out % 16 * 2 + column % 2;
@@ -318,16 +313,9 @@ constexpr PackedProduct amx_product(WeightFormat format) {
 }
 
 // BF16 weights are right operands as they are.
-struct CodesBF16 : TiledCodes<kTileBytes> {
-  static constexpr bool kHasScale = false, kHasBias = false;
-  static uint16_t get(const std::byte* row, int32_t column) {
-    uint16_t bits;
-    std::memcpy(&bits, row + column * 2, sizeof bits);
-    return bits;
-  }
+struct CodesBF16 : BF16Format, TiledCodes<kTileBytes> {
   static void put(std::byte* group, int32_t column, int32_t out, uint16_t bits) {
-    const int32_t at = column % kTileColumns / 2 * 32 + out % 16 * 2 + column % 2;
-    std::memcpy(tile(group, column, out) + at * 2, &bits, sizeof bits);
+    std::memcpy(tile(group, column, out) + place(column, out) * 2, &bits, sizeof bits);
   }
 };
 

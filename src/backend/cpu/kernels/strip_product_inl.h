@@ -34,13 +34,15 @@ struct WidePair {
 };
 
 // Codes of a strip: columns one behind the other, 64 outputs each.
-struct ColumnCodes8 {
-  static constexpr bool kHasScale = true, kHasBias = true;
-  static constexpr size_t kColumnBytes = kStripOuts;
+template <size_t kBytes>
+struct Columns {
+  static constexpr size_t kColumnBytes = kBytes;
   static constexpr size_t code_bytes(int32_t n_columns) {
     return static_cast<size_t>(n_columns) * kColumnBytes;
   }
-  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+};
+
+struct ColumnCodes8 : Affine8Format, Columns<kStripOuts> {
   static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
     group[column * kStripOuts + out] = code;
   }
@@ -52,15 +54,7 @@ struct ColumnCodes8 {
 };
 
 // Outputs o and o + 32 in the low and the high half of a byte.
-struct ColumnCodes4 {
-  static constexpr bool kHasScale = true, kHasBias = true;
-  static constexpr size_t kColumnBytes = kStripOuts / 2;
-  static constexpr size_t code_bytes(int32_t n_columns) {
-    return static_cast<size_t>(n_columns) * kColumnBytes;
-  }
-  static std::byte get(const std::byte* row, int32_t column) {
-    return row[column / 2] >> (column % 2 * 4) & std::byte{0xF};
-  }
+struct ColumnCodes4 : Affine4Format, Columns<kStripOuts / 2> {
   static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
     group[column * kHalfOuts + out % kHalfOuts] |= code << (out / kHalfOuts * 4);
   }
@@ -70,23 +64,15 @@ struct ColumnCodes4 {
   }
 };
 
-struct ColumnE4M3 : ColumnCodes8 {
-  static constexpr bool kHasBias = false;
+struct ColumnE4M3 : E4M3Format, Columns<kStripOuts> {
+  static constexpr auto put = ColumnCodes8::put;
   static WidePair decode(const std::byte* column, int32_t pair) {
     column += pair * kWideLanes;
     return {load_e4m3<Wide>(column), load_e4m3<Wide>(column + kHalfOuts)};
   }
 };
 
-struct ColumnBF16 {
-  static constexpr bool kHasScale = false, kHasBias = false;
-  static constexpr size_t kColumnBytes = kStripOuts * sizeof(BFloat16);
-  static constexpr size_t code_bytes(int32_t n_columns) {
-    return static_cast<size_t>(n_columns) * kColumnBytes;
-  }
-  static uint16_t get(const std::byte* row, int32_t column) {
-    return load_as<uint16_t>(row + column * 2);
-  }
+struct ColumnBF16 : BF16Format, Columns<kStripOuts * sizeof(BFloat16)> {
   static void put(std::byte* group, int32_t column, int32_t out, uint16_t bits) {
     std::memcpy(group + (column * kStripOuts + out) * 2, &bits, sizeof bits);
   }

@@ -2,10 +2,9 @@
 // columns the codes, then the scales and the biases of the 64 outputs. A strip is one stream of
 // memory. In which order the codes of a group lie is the kernel's own affair, its Codes:
 //
-//   kHasScale, kHasBias
-//   code_bytes(n_columns)            of the 64 outputs
-//   get(row, column)                 the code of a column in a row of the file
-//   put(group, column, out, code)    into a group of zeros
+//   kHasScale, kHasBias, get(row, column)   of the format: one of those below
+//   code_bytes(n_columns)                   of the 64 outputs
+//   put(group, column, out, code)           into a group of zeros
 #pragma once
 
 #include <algorithm>
@@ -20,6 +19,30 @@ namespace {
 constexpr int32_t kStripOuts = kPackedOuts;
 constexpr int32_t kStepColumns = 32;  // of inputs that lie together; groups are multiples of it
 constexpr int32_t kGroupColumnsMax = 128;
+
+// Formats: what belongs to a group, and the code of a column in a row of the file.
+struct Affine8Format {
+  static constexpr bool kHasScale = true, kHasBias = true;
+  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+};
+struct Affine4Format {
+  static constexpr bool kHasScale = true, kHasBias = true;
+  static std::byte get(const std::byte* row, int32_t column) {
+    return row[column / 2] >> (column % 2 * 4) & std::byte{0xF};
+  }
+};
+struct E4M3Format {
+  static constexpr bool kHasScale = true, kHasBias = false;
+  static std::byte get(const std::byte* row, int32_t column) { return row[column]; }
+};
+struct BF16Format {
+  static constexpr bool kHasScale = false, kHasBias = false;
+  static uint16_t get(const std::byte* row, int32_t column) {
+    uint16_t bits;
+    std::memcpy(&bits, row + column * 2, sizeof bits);
+    return bits;
+  }
+};
 
 // Formats without scales have no groups, so any length will do.
 inline int32_t group_columns(const WeightView& w) {
