@@ -42,10 +42,13 @@ struct Columns {
   }
 };
 
-struct ColumnCodes8 : Affine8Format, Columns<kStripOuts> {
+struct ByteColumns : Columns<kStripOuts> {
   static void put(std::byte* group, int32_t column, int32_t out, std::byte code) {
     group[column * kStripOuts + out] = code;
   }
+};
+
+struct ColumnCodes8 : Affine8Format, ByteColumns {
   static WidePair decode(const std::byte* column, int32_t pair) {
     column += pair * kWideLanes;
     return {__builtin_convertvector(widen_bytes<WideInts>(column), Wide),
@@ -64,8 +67,7 @@ struct ColumnCodes4 : Affine4Format, Columns<kStripOuts / 2> {
   }
 };
 
-struct ColumnE4M3 : E4M3Format, Columns<kStripOuts> {
-  static constexpr auto put = ColumnCodes8::put;
+struct ColumnE4M3 : E4M3Format, ByteColumns {
   static WidePair decode(const std::byte* column, int32_t pair) {
     column += pair * kWideLanes;
     return {load_e4m3<Wide>(column), load_e4m3<Wide>(column + kHalfOuts)};
