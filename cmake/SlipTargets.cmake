@@ -8,12 +8,12 @@ set(SLIP_TEST_SECONDS_MAX 300)  # of one case, on a busy machine
 add_library(slip_flags INTERFACE)
 target_compile_features(slip_flags INTERFACE cxx_std_20)
 # Designated initialisers name what differs from the defaults; the fields left out are meant to be left out.
-target_compile_options(slip_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-                                            -Wno-missing-field-initializers)
+set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 is wrong about operator+ of strings at -O3, and takes the sources in a unity unit for headers.
-  target_compile_options(slip_flags INTERFACE -Wno-restrict -Wno-subobject-linkage)
+  list(APPEND warnings -Wno-restrict -Wno-subobject-linkage)
 endif()
+target_compile_options(slip_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
 target_include_directories(slip_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
 if(SLIP_SANITIZE)
   set(SLIP_TEST_SECONDS_MAX 1200)
@@ -60,14 +60,14 @@ function(slip_layer name)
   endif()
 endfunction()
 
-# slip_test(PROGRAM SOURCES ... LAYERS ...)   one GoogleTest program; every TEST is one ctest case
+# slip_test(PROGRAM SOURCES ... LAYERS ... [PREFIX of the cases' names])   one GoogleTest program; every TEST is one ctest case
 function(slip_test program)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LAYERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;LAYERS" ${ARGN})
   list(TRANSFORM ARG_LAYERS PREPEND slip_)
   add_executable(${program} ${ARG_SOURCES})
   target_link_libraries(${program} PRIVATE ${ARG_LAYERS} GTest::gtest GTest::gtest_main)
   # -O1: tests are compiled more often than they are run, and what they test has the flags of its own folder.
   target_compile_options(${program} PRIVATE -O1)
   target_compile_definitions(${program} PRIVATE SLIP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${SLIP_TEST_SECONDS_MAX})
+  gtest_discover_tests(${program} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${SLIP_TEST_SECONDS_MAX})
 endfunction()

@@ -1,0 +1,111 @@
+// The device layer: what it promises of memory that can be seen at several addresses.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/cuda/kernel_fixture.h"
+
+namespace slip::cuda {
+namespace {
+
+class DeviceTest : public KernelTest {
+ protected:
+  void SetUp() override {
+    KernelTest::SetUp();
+    if (!IsSkipped()) granule_bytes_ = use_device(0).granule_bytes;
+  }
+
+  void write(std::byte* to, int value) {
+    const std::vector<int> values{value};
+    stream().to_device(to, values.data(), sizeof value);
+    stream().wait();
+  }
+  int read(const std::byte* from) {
+    int value = 0;
+    stream().to_host(&value, from, sizeof value);
+    stream().wait();
+    return value;
+  }
+
+  int64_t granule_bytes_ = 0;
+};
+
+TEST_F(DeviceTest, ARangeGrowsWithoutMovingOrLosingWhatItHas) {
+  const Granules granules(3, granule_bytes_);
+  Range range(granules, 3);
+  const std::byte* const begin = range.data();
+  range.map(2);
+  write(range.data() + granule_bytes_ - 4, 11);
+  range.map(0);
+  write(range.data() + granule_bytes_, 12);
+  EXPECT_EQ(range.data(), begin);
+  EXPECT_EQ(range.n_mapped(), 2);
+  EXPECT_EQ(read(range.data() + granule_bytes_ - 4), 11);
+  EXPECT_EQ(read(range.data() + granule_bytes_), 12);
+}
+
+TEST_F(DeviceTest, AGranuleIsTheSameInEveryRangeThatHasIt) {
+  const Granules granules(2, granule_bytes_);
+  Range first(granules, 2), second(granules, 2);
+  first.map(0);
+  first.map(1);
+  second.map(1);
+  write(first.data() + granule_bytes_, 21);
+  EXPECT_EQ(read(second.data()), 21);
+}
+
+TEST_F(DeviceTest, AGranuleKeepsItsContentWhileItIsMappedNowhere) {
+  const Granules granules(1, granule_bytes_);
+  Range first(granules, 1), second(granules, 1);
+  first.map(0);
+  write(first.data(), 31);
+  first.unmap_all();
+  EXPECT_EQ(first.n_mapped(), 0);
+  second.map(0);
+  EXPECT_EQ(read(second.data()), 31);
+}
+
+TEST_F(DeviceTest, ARangeThatWasUnmappedIsMappedAgainFromItsBegin) {
+  const Granules granules(2, granule_bytes_);
+  Range range(granules, 2);
+  range.map(0);
+  range.unmap_all();
+  range.map(1);
+  write(range.data(), 41);
+  EXPECT_EQ(read(range.data()), 41);
+}
+
+TEST_F(DeviceTest, CopiesAndFillsHappenInOrder) {
+  const auto from = upload(std::vector<int>{1, 2, 3}), to = poisoned<int>(3);
+  stream().on_device(to.data(), from.data(), from.n_bytes());
+  stream().fill(from.data(), std::byte{0}, from.n_bytes());
+  EXPECT_EQ(download(to), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(download(from), (std::vector<int>{0, 0, 0}));
+}
+
+TEST_F(DeviceTest, MemoryBeyondTheDeviceIsRefusedAndTheNextAllocationSucceeds) {
+  try {
+    const DeviceMemory<std::byte> memory(size_t{1} << 46);
+    FAIL() << "64 TiB were given";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInsufficientMemory);
+    EXPECT_NE(std::string(error.what()).find("70368744177664 bytes"), std::string::npos)
+        << error.what();
+  }
+  const auto memory = upload(std::vector<int>{7});
+  EXPECT_EQ(download(memory), std::vector<int>{7});
+}
+
+TEST_F(DeviceTest, AnotherNumberThanThoseOfTheGpusIsRefusedByName) {
+  try {
+    use_device(1000);
+    FAIL() << "there are a thousand GPUs";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDevice);
+    EXPECT_NE(std::string(error.what()).find("found number 1000"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace slip::cuda

@@ -1,0 +1,3 @@
+// Every kernel, compiled for the emulation.
+#include "backend/cuda/kernels/norm/norm.cu"
+#include "backend/cuda/testing/tile_probes.cu"
