@@ -22,6 +22,12 @@ MAY_INCLUDE = {
     "model": ["backend", "tensor", "io", "base"],
     "backend/cpu": ["backend/cpu/kernels", "model", "backend", "sample", "tensor", "io", "base"],
     "backend/cpu/kernels": ["tensor", "base"],
+    "backend/cuda": ["backend/cuda/device", "backend/cuda/kernels", "model", "backend", "sample", "tensor", "io", "base"],
+    "backend/cuda/device": ["base"],
+    "backend/cuda/emulation": ["backend/cuda/device", "backend/cuda/kernels", "backend/cuda/testing", "base"],
+    "backend/cuda/kernels": ["backend/cuda/tile", "backend/cuda/device", "tensor", "base"],
+    "backend/cuda/testing": ["backend/cuda/tile", "backend/cuda/device"],
+    "backend/cuda/tile": ["backend/cuda/device", "backend/cuda/emulation", "tensor", "base"],
     "engine": ["backend", "draft", "sample", "text", "base"],
     "engine/testing": ["engine", "backend/testing", "backend", "draft", "sample", "text", "base"],
     "app": ["base", "tensor", "text", "sample", "io", "backend", "draft", "model", "backend/cpu", "engine"],
@@ -32,6 +38,7 @@ TESTS_MAY_ALSO_INCLUDE = {
     "draft": ["backend/testing"],
     "model": ["backend/testing"],
     "backend/cpu": ["backend/testing"],
+    "backend/cuda": ["backend/cuda/testing", "backend/testing", "backend/cpu"],
     "engine": ["engine/testing", "backend/testing"],
     "app": ["engine/testing", "backend/testing"],
 }
@@ -82,6 +89,10 @@ TESTED_THROUGH = {
     "src/backend/cpu/ops_experts_test.cc": ["src/backend/cpu/cpu_ops_experts.cc"],
     "src/backend/cpu/ops_project_test.cc": [
         "src/backend/cpu/cpu_ops.cc", "src/backend/cpu/cpu_products.cc", "src/backend/cpu/ops_storage.cc", "src/backend/cpu/reference_ops.cc"],
+    "src/backend/cuda/device_test.cc": [
+        "src/backend/cuda/device/cuda_device.cc", "src/backend/cuda/emulation/emulated_device.cc"],
+    "src/backend/cuda/norm_test.cc": ["src/backend/cuda/kernels/norm/norm.cu"],
+    "src/backend/cuda/tile_test.cc": ["src/backend/cuda/emulation/kernels.cc"],
     "src/draft/copy_source_test.cc": ["src/draft/copy_cursor.cc"],
     "src/engine/engine_test.cc": ["src/engine/chunk_list.cc", "src/engine/request.cc", "src/engine/scheduler.cc"],
     "src/io/mapped_file_test.cc": ["src/io/regular_file.cc"],
@@ -108,7 +119,8 @@ TESTED_THROUGH = {
 }
 TESTED_BY = {source: test for test, sources in TESTED_THROUGH.items() for source in sources}
 
-CPP = {".cc", ".h"}
+CPP = {".cc", ".cu", ".h"}
+SOURCES = {".cc", ".cu"}
 SIZED = CPP | {".py", ".sh", ".cmake"}
 TEXT = SIZED | {".md", ".txt", ".json", ".jsonl", ".yml", ".yaml", ""}
 TEXT_BYTES_MAX = 1 << 20  # larger files are data
@@ -232,11 +244,11 @@ def check_functions(path, code):
 def check_tests(files):
     present = set(files)
     for path in files:
-        if not path.startswith("src/") or not path.endswith(".cc") or path.endswith(("_test.cc", "_fuzz.cc")):
+        if not path.startswith("src/") or Path(path).suffix not in SOURCES or path.endswith(("_test.cc", "_fuzz.cc")):
             continue
         if "/testing/" in path:
             continue  # part of the tests
-        own = path.removesuffix(".cc") + "_test.cc"
+        own = path.removesuffix(Path(path).suffix) + "_test.cc"
         test = TESTED_BY.get(path, own)
         if test not in present:
             yield f"{path}:1: no {test}, every source has a test beside it or a row in TESTED_THROUGH of tools/tidy.py"
@@ -274,7 +286,7 @@ def check_file(root, path):
         yield from check_size(path, text)
     if suffix in CPP:
         yield from check_includes(root, path, text)
-    if suffix == ".cc":
+    if suffix in SOURCES:
         yield from check_functions(path, code)
     if suffix == ".md" and not path.startswith("examples/prompts/"):  # prompts are data
         yield from check_links(root, path, text)

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "backend/cuda/device/device.h"
-#include "backend/cuda/step_data.h"
 
 namespace slip::cuda {
 
