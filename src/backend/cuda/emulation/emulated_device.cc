@@ -53,7 +53,7 @@ DeviceInfo use_device(int index) {
 }
 
 Stream::Stream() = default;
-Stream::~Stream() = default;
+Stream::~Stream() { handle_ = nullptr; }
 void Stream::wait() {}
 void Stream::to_device(void* to, const void* from, size_t n_bytes) {
   if (n_bytes > 0) std::memcpy(to, from, n_bytes);

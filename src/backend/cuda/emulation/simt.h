@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 
+// NOLINTBEGIN: these are CUDA's names.
 #define __global__
 #define __device__
 #define __host__
@@ -36,6 +37,7 @@ struct dim3 {
 
 // Of the fiber that runs.
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+// NOLINTEND
 
 namespace slip::cuda::emulation {
 
@@ -61,6 +63,7 @@ int block_or(int mine);
 
 }  // namespace slip::cuda::emulation
 
+// NOLINTBEGIN: these are CUDA's names.
 inline void __syncthreads() { slip::cuda::emulation::wait_for_block(); }
 inline int __syncthreads_or(int mine) { return slip::cuda::emulation::block_or(mine); }
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) {
@@ -107,3 +110,4 @@ inline unsigned __float_as_uint(float x) {
   std::memcpy(&y, &x, sizeof y);
   return y;
 }
+// NOLINTEND
