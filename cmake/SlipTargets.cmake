@@ -67,7 +67,7 @@ function(slip_test program)
   add_executable(${program} ${ARG_SOURCES})
   target_link_libraries(${program} PRIVATE ${ARG_LAYERS} GTest::gtest GTest::gtest_main)
   # -O1: tests are compiled more often than they are run, and what they test has the flags of its own folder.
-  target_compile_options(${program} PRIVATE -O1)
+  target_compile_options(${program} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-O1>")
   target_compile_definitions(${program} PRIVATE SLIP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${program} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${SLIP_TEST_SECONDS_MAX})
 endfunction()

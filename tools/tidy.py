@@ -92,6 +92,8 @@ TESTED_THROUGH = {
     "src/backend/cuda/device_test.cc": [
         "src/backend/cuda/device/cuda_device.cc", "src/backend/cuda/emulation/emulated_device.cc"],
     "src/backend/cuda/norm_test.cc": ["src/backend/cuda/kernels/norm/norm.cu"],
+    "src/backend/cuda/product_test.cc": [
+        "src/backend/cuda/kernels/embed/embed.cu", "src/backend/cuda/kernels/product/plain.cu"],
     "src/backend/cuda/tile_test.cc": ["src/backend/cuda/emulation/kernels.cc"],
     "src/draft/copy_source_test.cc": ["src/draft/copy_cursor.cc"],
     "src/engine/engine_test.cc": ["src/engine/chunk_list.cc", "src/engine/request.cc", "src/engine/scheduler.cc"],

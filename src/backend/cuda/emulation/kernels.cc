@@ -1,3 +1,5 @@
 // Every kernel, compiled for the emulation.
+#include "backend/cuda/kernels/embed/embed.cu"
 #include "backend/cuda/kernels/norm/norm.cu"
+#include "backend/cuda/kernels/product/plain.cu"
 #include "backend/cuda/testing/tile_probes.cu"

@@ -5,7 +5,9 @@
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
+#define SLIP_UNROLL _Pragma("unroll")  // the loop behind it, whole: its arrays live in registers
 #else
+#define SLIP_UNROLL
 #include "backend/cuda/emulation/simt.h"
 #endif
 

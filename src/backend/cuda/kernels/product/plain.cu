@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include "backend/cuda/kernels/product/plain.h"
+#include "backend/cuda/kernels/weight_value.h"
+#include "backend/cuda/tile/lanes.h"
+#include "backend/cuda/tile/launch.h"
+
+namespace slip::cuda {
+namespace {
+
+constexpr int kPlainRows = 8;  // of x that share a weight's decoding
+constexpr unsigned kPlainWarps = 8;
+
+// Rows [row, row + n_rows) of x by row `out` of a matrix; every lane gets the sums. A lane adds
+// every 32nd term, the lanes are added by a fixed tree: no sum depends on the rows beside it.
+__device__ void dot_rows(const ProductParams& p, const DeviceMatrix& m, int64_t out, int32_t row,
+                         int n_rows, float (&sums)[kPlainRows]) {
+  for (float& sum : sums) sum = 0;
+  for (int32_t i = lane_index(); i < m.n_in; i += kWarpLanes) {
+    const float weight = weight_value(m, out, i);
+    SLIP_UNROLL
+    for (int r = 0; r < kPlainRows; ++r)
+      if (r < n_rows) sums[r] = fmaf(weight, p.x[(row + r) * p.x_stride + i], sums[r]);
+  }
+  SLIP_UNROLL
+  for (int r = 0; r < kPlainRows; ++r) sums[r] = sum_of_lanes(sums[r]);
+}
+
+__device__ __forceinline__ float silu(float x) { return x / (1.0f + expf(-x)); }
+
+// Column `column` of the result for up to kPlainRows rows.
+__device__ void store_column(const ProductParams& p, int32_t column, int32_t row, int n_rows) {
+  int64_t out = column;
+  int at = 0;
+  while (p.epilogue == ProductEpilogue::kNone && out >= p.weights[at].n_out)
+    out -= p.weights[at++].n_out;
+  float sums[kPlainRows], ups[kPlainRows];
+  dot_rows(p, p.weights[at], out, row, n_rows, sums);
+  const bool is_gated = p.epilogue == ProductEpilogue::kSiluMul;
+  if (is_gated) dot_rows(p, p.weights[1], out, row, n_rows, ups);
+  if (lane_index() != 0) return;
+  for (int r = 0; r < n_rows; ++r) {
+    float* to = p.out + (row + r) * p.out_stride + column;
+    const float bias = p.bias == nullptr ? 0.0f : p.bias[column];
+    if (p.epilogue == ProductEpilogue::kNone) *to = sums[r] + bias;
+    if (is_gated) *to = silu(sums[r]) * ups[r];
+    if (p.epilogue == ProductEpilogue::kAddResidual) *to += sums[r];
+  }
+}
+
+int32_t n_columns(const ProductParams& p) {
+  if (p.epilogue != ProductEpilogue::kNone) return p.weights[0].n_out;
+  int32_t n = 0;
+  for (int32_t i = 0; i < p.n_weights; ++i) n += p.weights[i].n_out;
+  return n;
+}
+
+struct PlainProduct {
+  ProductParams product;
+  int32_t n_columns;
+};
+
+// A warp for each column, a block row for each kPlainRows rows.
+__global__ void __launch_bounds__(kPlainWarps* kWarpLanes) plain_kernel(PlainProduct p) {
+  const auto column = static_cast<int32_t>(blockIdx.x * kPlainWarps) + warp_index();
+  const auto row = static_cast<int32_t>(blockIdx.y) * kPlainRows;
+  const int32_t n_rows = *p.product.n_rows - row;
+  if (column >= p.n_columns || n_rows <= 0) return;
+  store_column(p.product, column, row, n_rows < kPlainRows ? n_rows : kPlainRows);
+}
+
+}  // namespace
+
+void multiply_plain(Stream& stream, const ProductParams& params, int32_t n_rows_max) {
+  const auto columns = static_cast<unsigned>(n_columns(params));
+  const auto rows = static_cast<unsigned>(n_rows_max);
+  launch(
+      stream, plain_kernel,
+      {.blocks = {(columns + kPlainWarps - 1) / kPlainWarps, (rows + kPlainRows - 1) / kPlainRows},
+       .threads = kPlainWarps * kWarpLanes},
+      {params, static_cast<int32_t>(columns)});
+}
+
+}  // namespace slip::cuda
