@@ -79,7 +79,7 @@ TESTED_THROUGH = {
         "src/app/builtin_text.cc", "src/app/convert.cc", "src/app/draft_probe.cc", "src/app/eval.cc",
         "src/app/inspect.cc", "src/app/inspection.cc", "src/app/lanes_json.cc"],
     "src/backend/cpu/cpu_contract_test.cc": [
-        "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/draft_history.cc", "src/backend/cpu/sequence_state.cc"],
+        "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/sequence_state.cc", "src/model/draft_history.cc"],
     "src/backend/cpu/kernel_bench_test.cc": ["src/backend/cpu/bench_setup.cc"],
     "src/backend/cpu/kernels_test.cc": [
         "src/backend/cpu/kernels/amx.cc", "src/backend/cpu/kernels/avx2.cc", "src/backend/cpu/kernels/avx512.cc", "src/backend/cpu/kernels/baseline.cc", "src/backend/cpu/kernels/table.cc"],

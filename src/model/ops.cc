@@ -22,6 +22,7 @@ int32_t act_width(const ModelConfig& config, Act act) {
     case Act::kResidual:
     case Act::kNormed:
     case Act::kSelected:
+    case Act::kHidden:
       return config.hidden_size;
     case Act::kProjected:
       return projected_width(config);

@@ -25,8 +25,9 @@ enum class Act : uint8_t {
   kFusion,     // [n_rows, 2 * hidden_size] embedding and hidden state side by side
   kSelected,   // [logit_rows_max, hidden_size] rows that produce logits
   kLogits,     // [logit_rows_max, vocab_size]
+  kHidden,     // [hidden_rows_max, hidden_size] hidden states that outlast a pass
 };
-inline constexpr int kActCount = 8;
+inline constexpr int kActCount = 9;
 
 // Columns of kProjected: [q (and gate) per head | k | v] before attention, [q | k | v | z | b | a]
 // before the delta net.
@@ -48,6 +49,11 @@ struct PassSegment {
   int32_t position = 0;
   int32_t n_rows = 0;     // 0: nothing but the fold of delta_net
   int32_t n_certain = 0;  // leading rows that become part of the recurrent state at once
+  int32_t n_fold = 0;     // accepted rows whose kept inputs become part of it before
+};
+
+struct RowCopy {
+  int32_t from, to;
 };
 
 // One traversal of some layers by some rows.
@@ -145,8 +151,9 @@ class Ops {
   //   kResidual += sum over those, ascending, of p_e FFN_e(x), then sigmoid(shared_gate x) FFN(x).
   virtual void experts(const Pass& pass, const ExpertsArgs& args) = 0;
 
-  // to[i] = from[rows[i]].
-  virtual void select_rows(Act from, std::span<const int32_t> rows, Act to) = 0;
+  // to[copy.to] = from[copy.from], places of the same width. No row is both read and written, or
+  // written twice.
+  virtual void copy_rows(Act from, Act to, std::span<const RowCopy> copies) = 0;
 };
 
 }  // namespace slip

@@ -93,12 +93,12 @@ Transformer::Experts Transformer::add_experts(const ExpertsWeights& weights) {
   return experts;
 }
 
-void Transformer::forward(const Pass& pass, std::span<const int32_t> logit_rows) {
+void Transformer::forward(const Pass& pass, std::span<const RowCopy> logit_rows) {
   ops_.embed(pass, embedding_, Act::kResidual);
   for (const Layer& layer : layers_) run_layer(pass, layer);
   ops_.norm(pass, {.x = Act::kResidual, .weight = norm_, .out = Act::kNormed});
   if (logit_rows.empty()) return;
-  ops_.select_rows(Act::kNormed, logit_rows, Act::kSelected);
+  ops_.copy_rows(Act::kNormed, Act::kSelected, logit_rows);
   ops_.project({.x = Act::kSelected,
                 .weights = {&head_, 1},
                 .out = Act::kLogits,

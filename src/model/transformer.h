@@ -14,9 +14,10 @@ class Transformer {
   // Registers every weight with `ops`, which outlives this object.
   Transformer(const LoadedModel& model, Ops& ops);
 
-  // Runs the trunk: kNormed holds the final hidden state of every row, kLogits the logits of
-  // `logit_rows` in order.
-  void forward(const Pass& pass, std::span<const int32_t> logit_rows);
+  // Runs the trunk: kNormed holds the final hidden state of every row, kLogits the logits of those
+  // that `logit_rows` names.
+  //   logit_rows  from rows of the pass to rows of kLogits, which are 0, 1, ...
+  void forward(const Pass& pass, std::span<const RowCopy> logit_rows);
 
   // Brings the recurrent states of segments without rows up to what their sequences accepted;
   // nothing else happens.

@@ -88,7 +88,7 @@ CpuDeltaNet::Work CpuDeltaNet::segment_work(const PassSegment& segment, const De
           .state = state,
           .taps = taps,
           .first_row = first_row,
-          .n_fold = state.n_committed - state.n_folded,
+          .n_fold = segment.n_fold,
           .n_certain = segment.n_certain,
           .n_rows = segment.n_rows};
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "backend/cpu/cpu_ops.h"
-#include "backend/cpu/draft_history.h"
 #include "backend/cpu/kernels/table.h"
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/reference_ops.h"
@@ -16,9 +15,9 @@
 #include "base/check.h"
 #include "base/cpu_features.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/process_memory.h"
 #include "base/thread_pool.h"
+#include "model/draft_history.h"
 #include "model/transformer.h"
 
 namespace slip::cpu {
@@ -97,7 +96,7 @@ class CpuRunner : public Runner {
   std::vector<LaneReport> lanes() const override { return ops_->lanes(); }
   std::optional<StateId> open(const StateOptions& options) override;
   void close(StateId state) override { states_.close(state); }
-  std::optional<StateId> fork(StateId state) override { return states_.fork(state); }
+  std::optional<StateId> fork(StateId state) override;
   bool reserve(StateId state, int32_t n_tokens) override {
     return states_.reserve(state, n_tokens);
   }
@@ -107,7 +106,7 @@ class CpuRunner : public Runner {
   void draft(std::span<const DraftRequest> requests) override;
   std::vector<std::byte> save(StateId state) override;
   std::optional<StateId> load(std::span<const std::byte> bytes) override;
-  StateInfo state_info(StateId state) const override;
+  StateInfo state_info(StateId state) const override { return states_[state].info(); }
   void read_logits(int32_t logit_row, std::span<float> logits) override;
   void read_draft_logits(int32_t request, std::span<float> logits) override;
 
@@ -118,6 +117,7 @@ class CpuRunner : public Runner {
   void begin_segments(const Batch& batch);
   void judge_rows(std::span<const AcceptRequest> requests);
   void fold(StateId id);
+  std::span<float> last_hidden(StateId id) const;
   std::span<const float> logits_rows(size_t row, size_t n_rows) const;
   std::span<const float> logits_row(int32_t row) const {
     return logits_rows(static_cast<size_t>(row), 1);
@@ -136,7 +136,7 @@ class CpuRunner : public Runner {
   // Of the last forward; capacities are reserved at load.
   Batch batch_;
   std::vector<PassSegment> pass_segments_;
-  std::vector<int32_t> logit_rows_;       // batch rows that produced logits
+  std::vector<RowCopy> logit_rows_;       // from batch rows that produce logits
   std::vector<RowQuery> row_queries_;     // [logit rows]
   std::vector<RowChoice> row_choices_;    // [logit rows]
   std::vector<DraftChain> draft_chains_;  // of the last draft run, one a request
@@ -154,7 +154,10 @@ CpuRunner::CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOption
       pool_(options.n_threads),
       ops_(make_ops(config_, options, states_, pool_, std::move(choice.lanes))),
       transformer_(model, *ops_),
-      draft_history_(config_, transformer_, *ops_, options.states_max, options.batch_rows_max),
+      draft_history_(
+          config_, transformer_, *ops_,
+          [this](StateId id) -> SequenceProgress& { return states_[id]; }, options.states_max,
+          options.batch_rows_max),
       fingerprint_(fingerprint) {
   const StateLayout& layout = states_.layout();
   const int64_t cache_bytes_per_token =
@@ -172,7 +175,7 @@ CpuRunner::CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOption
            .weight_bytes = matrix_bytes(model),
            .step_weight_bytes = step_matrix_bytes(model),
            .packed_weight_bytes = ops_->packed_bytes(),
-           .workspace_bytes = ops_->workspace_bytes() + draft_history_.workspace_bytes() +
+           .workspace_bytes = ops_->workspace_bytes() +
                               options.n_threads * RowSampler::memory_bytes(config_.vocab_size),
            .state_bytes = layout.n_bytes(),
            .cache_bytes_per_token = cache_bytes_per_token,
@@ -194,10 +197,12 @@ CpuRunner::CpuRunner(LoadedModel model, uint64_t fingerprint, const RunnerOption
 std::unique_ptr<OpsStorage> CpuRunner::make_ops(const ModelConfig& config,
                                                 const RunnerOptions& options, StateTable& states,
                                                 ThreadPool& pool, Lanes lanes) {
-  const OpsPlan plan{.batch_rows_max = options.batch_rows_max,
-                     .logit_rows_max = options.batch_rows_max,
-                     .states_max = options.states_max,
-                     .n_splits = kSplits};
+  const OpsPlan plan{
+      .batch_rows_max = options.batch_rows_max,
+      .logit_rows_max = options.batch_rows_max,
+      .hidden_rows_max = hidden_rows_max(config, options.states_max, options.batch_rows_max),
+      .states_max = options.states_max,
+      .n_splits = kSplits};
   if (options.kernels == kReference)
     return std::make_unique<ReferenceOps>(config, states.layout(), states.all(), plan);
   const KernelTable& table = choose(cpu_features(), options.kernels);
@@ -210,13 +215,19 @@ std::optional<StateId> CpuRunner::open(const StateOptions& options) {
   return states_.open(options);
 }
 
+std::optional<StateId> CpuRunner::fork(StateId state) {
+  const std::optional<StateId> child = states_.fork(state);
+  if (child) draft_history_.fork(state, *child);
+  return child;
+}
+
 void CpuRunner::forward(const Batch& batch) {
   SLIP_CHECK(!awaits_accept_);
   check_batch(batch, info_);
   begin_segments(batch);
   const Pass pass{.tokens = batch_.tokens, .segments = pass_segments_};
   transformer_.forward(pass, logit_rows_);
-  draft_history_.extend(batch_, states_);
+  draft_history_.extend(batch_);
   for (const Segment& s : batch_.segments) states_[s.state].n_folded = s.position + s.n_certain;
   awaits_accept_ = true;
 }
@@ -234,13 +245,14 @@ void CpuRunner::begin_segments(const Batch& batch) {
     SLIP_CHECK(s.position + s.n_rows <= states_.tokens_reserved(s.state));
     const auto tokens = std::span<const TokenId>(batch_.tokens)
                             .subspan(static_cast<size_t>(row), static_cast<size_t>(s.n_rows));
-    // A draft run assumed some pending token; if another one comes, its last entry is void.
-    if (state.n_draft_entries == s.position && s.position > 0 && state.drafted_after != tokens[0])
-      --state.n_draft_entries;
-    state.ids.insert(state.ids.end(), tokens.begin(), tokens.end());
-    pass_segments_.push_back(
-        {.state = s.state, .position = s.position, .n_rows = s.n_rows, .n_certain = s.n_certain});
-    for (int32_t i = s.n_rows - s.n_logit_rows(); i < s.n_rows; ++i) logit_rows_.push_back(row + i);
+    state.begin_rows(tokens);
+    pass_segments_.push_back({.state = s.state,
+                              .position = s.position,
+                              .n_rows = s.n_rows,
+                              .n_certain = s.n_certain,
+                              .n_fold = state.n_to_fold()});
+    for (int32_t i = s.n_rows - s.n_logit_rows(); i < s.n_rows; ++i)
+      logit_rows_.push_back({row + i, static_cast<int32_t>(logit_rows_.size())});
     row += s.n_rows;
   }
 }
@@ -272,19 +284,13 @@ void CpuRunner::accept(std::span<const AcceptRequest> requests, std::span<Verdic
       verdicts[i] = slip::accept(std::span<const RowChoice>(row_choices_).subspan(row, n_rows));
     }
     row += n_rows;
-    SequenceState& state = states_[s.state];
-    state.n_committed = s.position + s.n_certain + verdicts[i].n_accepted;
-    state.ids.resize(static_cast<size_t>(state.n_committed));
+    states_[s.state].commit(s.position + s.n_certain + verdicts[i].n_accepted);
   }
 }
 
 void CpuRunner::truncate(StateId id, int32_t n_tokens) {
-  SequenceState& state = states_[id];
-  SLIP_CHECK(!awaits_accept_ && n_tokens >= state.n_folded && n_tokens <= state.n_committed);
-  state.n_committed = n_tokens;
-  state.ids.resize(static_cast<size_t>(n_tokens));
-  // Entry i of the draft head's cache used token i + 1.
-  state.n_draft_entries = std::min(state.n_draft_entries, std::max(n_tokens - 1, 0));
+  SLIP_CHECK(!awaits_accept_);
+  states_[id].truncate(n_tokens);
 }
 
 void CpuRunner::draft(std::span<const DraftRequest> requests) {
@@ -297,11 +303,11 @@ void CpuRunner::draft(std::span<const DraftRequest> requests) {
         states_[request.state].n_committed + static_cast<int32_t>(request.out.size());
     SLIP_CHECK(n_rows <= states_.tokens_reserved(request.state));
   }
-  draft_history_.begin_draft(requests, states_);
+  draft_history_.begin_draft(requests);
   draft_chains_.assign(requests.size(), {});
   const auto is_over = [](const DraftChain& chain) { return chain.is_over; };
   while (!std::ranges::all_of(draft_chains_, is_over)) {
-    draft_history_.step_draft(requests, draft_chains_, states_, draft_rows_);
+    draft_history_.step_draft(requests, draft_chains_, draft_rows_);
     for (size_t i = 0; i < requests.size(); ++i) {
       if (draft_rows_[i] < 0) continue;
       extend(draft_chains_[i], requests[i], states_[requests[i].state].n_committed,
@@ -312,16 +318,24 @@ void CpuRunner::draft(std::span<const DraftRequest> requests) {
 
 void CpuRunner::fold(StateId id) {
   SequenceState& state = states_[id];
-  const PassSegment segment{.state = id, .position = state.n_committed};
+  const PassSegment segment{
+      .state = id, .position = state.n_committed, .n_fold = state.n_to_fold()};
   transformer_.fold({.tokens = {}, .segments = {&segment, 1}});
   state.n_folded = state.n_committed;
 }
 
 std::vector<std::byte> CpuRunner::save(StateId id) {
   SLIP_CHECK(!awaits_accept_);
-  draft_history_.settle(id, states_);
+  draft_history_.settle(id);
   fold(id);
-  return write_state(states_[id], states_.layout(), fingerprint_);
+  return write_state(states_[id], last_hidden(id), states_.layout(), fingerprint_);
+}
+
+// The hidden state that the head's next entry will use; empty where there is none.
+std::span<float> CpuRunner::last_hidden(StateId id) const {
+  const SequenceState& state = states_[id];
+  if (!state.options.keeps_draft_history || state.n_committed == 0) return {};
+  return {ops_->row(Act::kHidden, draft_history_.last_hidden_row(id)), ops_->stride(Act::kHidden)};
 }
 
 std::optional<StateId> CpuRunner::load(std::span<const std::byte> bytes) {
@@ -333,15 +347,9 @@ std::optional<StateId> CpuRunner::load(std::span<const std::byte> bytes) {
     states_.close(*id);
     return std::nullopt;
   }
-  read_state_body(bytes, header, states_.layout(), states_[*id]);
+  states_[*id].resume(header.n_committed);
+  read_state_body(bytes, header, states_.layout(), states_[*id], last_hidden(*id));
   return id;
-}
-
-StateInfo CpuRunner::state_info(StateId id) const {
-  const SequenceState& state = states_[id];
-  const auto ids =
-      std::span<const TokenId>(state.ids).first(static_cast<size_t>(state.n_committed));
-  return {.n_committed = state.n_committed, .token_hash = hash_tokens(ids)};
 }
 
 std::span<const float> CpuRunner::logits_rows(size_t row, size_t n_rows) const {

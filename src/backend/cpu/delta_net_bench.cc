@@ -82,11 +82,12 @@ struct DeltaNetSetup {
 
   void run(int32_t n_rows) {
     constexpr int32_t kPosition = kSegmentRowsMax;  // any: the recurrence does not see it
-    state.n_committed = kPosition;
-    state.n_folded = kPosition - options.n_folded;
     const std::vector<TokenId> tokens(static_cast<size_t>(n_rows));
-    const PassSegment segment{
-        .state = StateId{0}, .position = kPosition, .n_rows = n_rows, .n_certain = 1};
+    const PassSegment segment{.state = StateId{0},
+                              .position = kPosition,
+                              .n_rows = n_rows,
+                              .n_certain = 1,
+                              .n_fold = options.n_folded};
     args.recurrent_layer = next_layer;
     ops.delta_net({.tokens = tokens, .segments = {&segment, 1}}, args);
     next_layer = (next_layer + 1) % layout.n_recurrent_layers;

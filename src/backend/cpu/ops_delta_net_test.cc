@@ -55,8 +55,9 @@ struct DeltaNet {
 
   // Runs the segments and moves the counters as a runner does, keeping `n_accepted` drafts of each.
   // Rows of a sequence are a function of their positions; rows from `spoiled_from` on are others.
-  std::span<float> run(const std::vector<PassSegment>& segments, int32_t n_accepted = 0,
+  std::span<float> run(std::vector<PassSegment> segments, int32_t n_accepted = 0,
                        int32_t spoiled_from = 1 << 20) {
+    for (PassSegment& s : segments) s.n_fold = world.states[index(s.state)].n_to_fold();
     const PassOf pass(segments);
     int32_t row = 0;
     for (const PassSegment& s : segments) {

@@ -400,15 +400,15 @@ TEST(Embed, DecodesEveryFp8CodeAsItsDefinition) {
   }
 }
 
-TEST(SelectRows, GathersInTheGivenOrder) {
+TEST(CopyRows, PutsEveryRowWhereItIsTold) {
   World world(project_config(kProjectCases[0]), 1, 0);
   const auto ops = make_reference(world);
   fill_random(rows_of(*ops, Act::kNormed, 0, 5), 1);
-  const std::vector<int32_t> rows = {4, 0, 4};
-  ops->select_rows(Act::kNormed, rows, Act::kSelected);
-  for (int32_t i = 0; i < 3; ++i) {
-    EXPECT_TRUE(same_bits(rows_of(*ops, Act::kSelected, i, 1),
-                          rows_of(*ops, Act::kNormed, rows[static_cast<size_t>(i)], 1)));
+  const std::vector<RowCopy> copies = {{4, 1}, {0, 2}, {4, 0}};
+  ops->copy_rows(Act::kNormed, Act::kSelected, copies);
+  for (const RowCopy& copy : copies) {
+    EXPECT_TRUE(same_bits(rows_of(*ops, Act::kSelected, copy.to, 1),
+                          rows_of(*ops, Act::kNormed, copy.from, 1)));
   }
 }
 

@@ -38,10 +38,14 @@ OpsStorage::OpsStorage(const ModelConfig& config, const StateLayout& layout,
   check_widths(config);
   for (int i = 0; i < kActCount; ++i) {
     const Act act = static_cast<Act>(i);
-    const bool is_of_logit_rows = act == Act::kSelected || act == Act::kLogits;
-    const int32_t n_rows = is_of_logit_rows ? plan.logit_rows_max : plan.batch_rows_max;
+    const int32_t n_rows = act_rows(act);
     acts_[static_cast<size_t>(i)] = FloatBuffer(static_cast<size_t>(n_rows) * stride(act));
   }
+}
+
+int32_t OpsStorage::act_rows(Act act) const {
+  if (act == Act::kSelected || act == Act::kLogits) return plan_.logit_rows_max;
+  return act == Act::kHidden ? plan_.hidden_rows_max : plan_.batch_rows_max;
 }
 
 MatrixRef OpsStorage::add_matrix(const WeightView& weight, MatrixUse use) {
@@ -58,10 +62,11 @@ VectorRef OpsStorage::add_vector(std::span<const float> values) {
   return static_cast<VectorRef>(vectors_.size() - 1);
 }
 
-void OpsStorage::select_rows(Act from, std::span<const int32_t> rows, Act to) {
+void OpsStorage::copy_rows(Act from, Act to, std::span<const RowCopy> copies) {
   SLIP_CHECK(stride(from) == stride(to));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    std::copy_n(row(from, rows[i]), stride(from), row(to, static_cast<int32_t>(i)));
+  for (const RowCopy& copy : copies) {
+    SLIP_CHECK(copy.from < act_rows(from) && copy.to < act_rows(to));
+    std::copy_n(row(from, copy.from), stride(from), row(to, copy.to));
   }
 }
 
@@ -100,8 +105,7 @@ void OpsStorage::check_project(const ProjectArgs& args) const {
       args.bias == VectorRef::kNone ||
       (args.epilogue == Epilogue::kNone && vector(args.bias).size() == static_cast<size_t>(n_out)));
   SLIP_CHECK(static_cast<size_t>(args.out_column + n_out) <= stride(args.out));
-  const int32_t n_rows_max = args.out == Act::kLogits ? plan_.logit_rows_max : plan_.batch_rows_max;
-  SLIP_CHECK(args.n_rows <= n_rows_max);
+  SLIP_CHECK(args.n_rows <= act_rows(args.out));
   if (args.norm == VectorRef::kNone) return;
   SLIP_CHECK(n_in == config_.hidden_size && vector(args.norm).size() == static_cast<size_t>(n_in));
 }
@@ -109,9 +113,7 @@ void OpsStorage::check_project(const ProjectArgs& args) const {
 void OpsStorage::check_delta_net(const Pass& pass) const {
   check_pass(pass);
   for (const PassSegment& segment : pass.segments) {
-    const SequenceState& s = state(segment.state);
-    SLIP_CHECK(segment.position == s.n_committed);
-    SLIP_CHECK(s.n_folded <= s.n_committed && s.n_committed - s.n_folded <= kDraftTokensMax);
+    SLIP_CHECK(segment.n_fold >= 0 && segment.n_fold <= kDraftTokensMax);
     SLIP_CHECK(segment.n_certain <= segment.n_rows &&
                segment.n_rows - segment.n_certain <= kDraftTokensMax);
   }

@@ -28,6 +28,7 @@ std::string device_name(std::string_view kernels, int n_threads);
 struct OpsPlan {
   int32_t batch_rows_max = 0;
   int32_t logit_rows_max = 0;
+  int32_t hidden_rows_max = 0;
   int32_t states_max = 0;
   int32_t n_splits = 0;  // W of backend/split_rule.h
 };
@@ -47,7 +48,7 @@ class OpsStorage : public Ops {
   // of 8.
   MatrixRef add_matrix(const WeightView& weight, MatrixUse use) final;
   VectorRef add_vector(std::span<const float> values) final;
-  void select_rows(Act from, std::span<const int32_t> rows, Act to) final;
+  void copy_rows(Act from, Act to, std::span<const RowCopy> copies) final;
 
   // [n_rows, act_width(config, act)]
   float* act(Act act) const { return acts_[static_cast<size_t>(act)].data(); }
@@ -69,6 +70,7 @@ class OpsStorage : public Ops {
   float* row(Act act, int32_t index) const {
     return this->act(act) + static_cast<size_t>(index) * stride(act);
   }
+  int32_t act_rows(Act act) const;
   const WeightView& matrix(MatrixRef ref) const { return matrices_[static_cast<size_t>(ref)]; }
   // Empty for kNone.
   std::span<const float> vector(VectorRef ref) const {

@@ -251,7 +251,7 @@ void ReferenceOps::run_segment(const DeltaNetArgs& args, const PassSegment& segm
   const auto n_channels = static_cast<size_t>(d.conv_channels());
   const auto width = static_cast<size_t>(layout().kept_width());
   const auto n_before = static_cast<size_t>(d.conv_kernel - 1);
-  const auto n_fold = static_cast<size_t>(s.n_committed - s.n_folded);
+  const auto n_fold = static_cast<size_t>(segment.n_fold);
 
   // History, rows to fold, rows of the pass; of the history only the convolution's inputs exist.
   std::vector<std::vector<float>> inputs;

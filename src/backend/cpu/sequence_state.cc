@@ -31,10 +31,6 @@ size_t StateLayout::kept_floats() const {
   return static_cast<size_t>(kDraftTokensMax) * static_cast<size_t>(kept_width());
 }
 
-size_t StateLayout::hidden_floats() const {
-  return static_cast<size_t>(kHiddenRows) * static_cast<size_t>(hidden_size);
-}
-
 int32_t StateLayout::cached_tokens(int32_t layer, int32_t n_committed,
                                    bool keeps_draft_history) const {
   if (layer < n_trunk_kv_layers) return n_committed;
@@ -43,12 +39,7 @@ int32_t StateLayout::cached_tokens(int32_t layer, int32_t n_committed,
 
 int64_t StateLayout::n_bytes() const {
   const size_t per_layer = recurrent_floats() + conv_floats() + kept_floats();
-  return static_cast<int64_t>(
-      (static_cast<size_t>(n_recurrent_layers) * per_layer + hidden_floats()) * sizeof(float));
-}
-
-int32_t SequenceState::first_writable() const {
-  return options.keeps_draft_history ? std::min(n_folded, n_draft_entries) : n_folded;
+  return static_cast<int64_t>(static_cast<size_t>(n_recurrent_layers) * per_layer * sizeof(float));
 }
 
 }  // namespace slip::cpu

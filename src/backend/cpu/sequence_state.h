@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/batch.h"
 #include "backend/cpu/kv_layout.h"
-#include "backend/runner.h"
+#include "backend/sequence_progress.h"
 #include "model/config.h"
 #include "tensor/buffer.h"
 
@@ -32,50 +31,25 @@ struct StateLayout {
       const;  // [conv_kernel - 1, conv_channels], inputs of the convolution, oldest first
   int32_t kept_width()
       const;  // conv_channels + 2 * n_value_heads: [q|k|v before convolution | decay exp(g) | beta]
-  size_t kept_floats() const;    // [kDraftTokensMax, kept_width]
-  size_t hidden_floats() const;  // [kHiddenRows, hidden_size], of all layers together
+  size_t kept_floats() const;  // [kDraftTokensMax, kept_width]
 
   // Tokens that KV layer `layer` holds in a stored state: the draft head's cache, the last layer of
   // a model that has one, lags by the entry whose next token is not the state's.
   int32_t cached_tokens(int32_t layer, int32_t n_committed, bool keeps_draft_history) const;
 
-  int64_t n_bytes() const;  // of one state, its cache blocks excluded
+  int64_t n_bytes() const;  // of one state, its cache blocks and hidden rows excluded
 };
 
 inline constexpr int32_t kStripColumns = 32;
 
-// Rows that the draft head's history may lag behind. More would save it nothing: its weights are
-// read once for all rows that are made up for.
-inline constexpr int32_t kHiddenRows = 128;
-static_assert(kHiddenRows >= kSegmentRowsMax);
-
-struct SequenceState {
-  StateOptions options;
-  std::vector<TokenId>
-      ids;  // tokens of rows run, [>= n_committed]; drafts of the last forward included
+struct SequenceState : SequenceProgress {
   std::vector<std::byte*> blocks;  // cache block i holds positions [64 i, 64 i + 64)
   std::vector<int32_t> granules;   // of the pool, in order
 
-  int32_t n_committed = 0;  // tokens that count
-  int32_t n_folded =
-      0;  // of these, already in `recurrent` and `conv`; n_committed - n_folded rows wait in `kept`
-  // Entries of the draft head's cache that used the target's hidden states: at least hidden_begin.
-  // Those of later tokens, up to n_committed - 2, can be made up for.
-  int32_t n_draft_entries = 0;
-  TokenId
-      drafted_after{};  // the pending token that entry n_committed - 1 assumed, where there is one
-  int32_t hidden_begin = 0;  // position of hidden row 0
-
-  FloatBuffer recurrent;  // [n_recurrent_layers, recurrent_floats]
+  FloatBuffer recurrent;  // [n_recurrent_layers, recurrent_floats], up to position n_folded
   FloatBuffer conv;       // [n_recurrent_layers, conv_floats]
   FloatBuffer
       kept;  // [n_recurrent_layers, kDraftTokensMax, kept_width], rows from position n_folded on
-  FloatBuffer hidden;  // [kHiddenRows, hidden_size] final hidden states from position hidden_begin
-                       // to the end of the last segment
-  bool is_open = false;
-
-  // Positions from here on may still be written, in some layer; everything below is final.
-  int32_t first_writable() const;
 };
 
 }  // namespace slip::cpu

@@ -80,8 +80,8 @@ void visit_cache(Visitor& visitor, SequenceState& state, const KvLayout& kv, int
 }
 
 template <class Visitor>
-void visit_body(Visitor& visitor, SequenceState& state, const StateLayout& layout,
-                const StateHeader& header) {
+void visit_body(Visitor& visitor, SequenceState& state, std::span<float> last_hidden,
+                const StateLayout& layout, const StateHeader& header) {
   const auto n_tokens = static_cast<size_t>(header.n_committed);
   visitor.visit(state.ids.data(), n_tokens);
   for (int32_t layer = 0; layer < layout.kv.n_layers; ++layer) {
@@ -95,11 +95,7 @@ void visit_body(Visitor& visitor, SequenceState& state, const StateLayout& layou
   }
   visitor.visit(state.recurrent.data(), state.recurrent.size());
   visitor.visit(state.conv.data(), state.conv.size());
-  if (header.keeps_draft_history != 0 && header.n_committed > 0) {
-    const auto row = static_cast<size_t>(header.n_committed - 1 - state.hidden_begin);
-    const auto width = static_cast<size_t>(layout.hidden_size);
-    visitor.visit(state.hidden.data() + row * width, width);
-  }
+  visitor.visit(last_hidden.data(), last_hidden.size());
 }
 
 size_t body_bytes(const StateLayout& layout, const StateHeader& header) {
@@ -150,8 +146,8 @@ uint64_t model_fingerprint(const ModelFile& file, const ModelConfig& config) {
   return hash;
 }
 
-std::vector<std::byte> write_state(SequenceState& state, const StateLayout& layout,
-                                   uint64_t fingerprint) {
+std::vector<std::byte> write_state(SequenceState& state, std::span<float> last_hidden,
+                                   const StateLayout& layout, uint64_t fingerprint) {
   const auto ids =
       std::span<const TokenId>(state.ids).first(static_cast<size_t>(state.n_committed));
   StateHeader header{.magic = kMagic,
@@ -163,7 +159,7 @@ std::vector<std::byte> write_state(SequenceState& state, const StateLayout& layo
   std::vector<std::byte> bytes(sizeof(header));
   bytes.reserve(sizeof(header) + body_bytes(layout, header));
   Writer writer(bytes);
-  visit_body(writer, state, layout, header);
+  visit_body(writer, state, last_hidden, layout, header);
   header.body_hash = hash_bytes(std::span<const std::byte>(bytes).subspan(sizeof(header)));
   std::memcpy(bytes.data(), &header, sizeof(header));
   return bytes;
@@ -208,13 +204,10 @@ StateHeader read_state_header(std::span<const std::byte> bytes, const StateLayou
 }
 
 void read_state_body(std::span<const std::byte> bytes, const StateHeader& header,
-                     const StateLayout& layout, SequenceState& state) {
-  state.n_committed = state.n_folded = header.n_committed;
-  state.n_draft_entries = std::max(header.n_committed - 1, 0);
-  state.hidden_begin = state.n_draft_entries;
-  state.ids.resize(static_cast<size_t>(header.n_committed));
+                     const StateLayout& layout, SequenceState& state,
+                     std::span<float> last_hidden) {
   Reader reader(bytes.data() + sizeof(header));
-  visit_body(reader, state, layout, header);
+  visit_body(reader, state, last_hidden, layout, header);
 }
 
 }  // namespace slip::cpu

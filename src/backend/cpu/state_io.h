@@ -30,17 +30,22 @@ struct StateHeader {
 // Identifies a model: its sizes, and names, types, shapes and first bytes of its tensors.
 uint64_t model_fingerprint(const ModelFile& file, const ModelConfig& config);
 
-// `state` is folded and settled; it is read only (the format is stated once, for both directions).
-std::vector<std::byte> write_state(SequenceState& state, const StateLayout& layout,
-                                   uint64_t fingerprint);
+// `state` is folded and settled; both are only read (the format is stated once, for both
+// directions).
+//   last_hidden  [hidden_size] of the last committed token; empty where no history is kept, or no
+//                token
+std::vector<std::byte> write_state(SequenceState& state, std::span<float> last_hidden,
+                                   const StateLayout& layout, uint64_t fingerprint);
 
 // Throws Error{kCorruptFile}: too short, not a state, another model, wrong length, damaged, ids
 // without their hash or outside the vocabulary.
 StateHeader read_state_header(std::span<const std::byte> bytes, const StateLayout& layout,
                               const RunnerInfo& info, uint64_t fingerprint);
 
-// `state` is open, empty and has room. `header` came from read_state_header on the same bytes.
+// `state` has resumed at header.n_committed and has room. `header` came from read_state_header on
+// the same bytes.
+//   last_hidden  filled; as in write_state
 void read_state_body(std::span<const std::byte> bytes, const StateHeader& header,
-                     const StateLayout& layout, SequenceState& state);
+                     const StateLayout& layout, SequenceState& state, std::span<float> last_hidden);
 
 }  // namespace slip::cpu

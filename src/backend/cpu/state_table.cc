@@ -26,7 +26,6 @@ StateTable::StateTable(const StateLayout& layout, int32_t states_max, int32_t co
     state.recurrent = FloatBuffer(n_layers * layout.recurrent_floats());
     state.conv = FloatBuffer(n_layers * layout.conv_floats());
     state.kept = FloatBuffer(n_layers * layout.kept_floats());
-    state.hidden = FloatBuffer(layout.hidden_floats());
     state.ids.reserve(n_tokens);
     state.blocks.reserve(n_tokens / kCacheBlockTokens +
                          static_cast<size_t>(pool_.blocks_per_granule()));
@@ -49,11 +48,9 @@ std::optional<StateId> StateTable::open(const StateOptions& options) {
   const auto it = std::find_if(states_.begin(), states_.end(),
                                [](const SequenceState& s) { return !s.is_open; });
   if (it == states_.end()) return std::nullopt;
-  SLIP_CHECK(it->blocks.empty() && it->ids.empty());
-  it->is_open = true;
-  it->options = options;
-  it->n_committed = it->n_folded = it->n_draft_entries = it->hidden_begin = 0;
-  // An empty history is zeros; kept inputs and hidden rows are written before they are read.
+  SLIP_CHECK(it->blocks.empty());
+  it->begin(options);
+  // An empty history is zeros; kept inputs are written before they are read.
   std::ranges::fill(it->recurrent.span(), 0.0f);
   std::ranges::fill(it->conv.span(), 0.0f);
   return StateId{static_cast<int32_t>(it - states_.begin())};
@@ -99,6 +96,7 @@ std::optional<StateId> StateTable::fork(StateId id) {
   const std::optional<StateId> child_id = open(parent.options);
   if (!child_id) return std::nullopt;
   SequenceState& child = (*this)[*child_id];
+  child.follow(parent);
   for (size_t i = 0; i < n_used; ++i) {
     if (i < n_shared) {
       pool_.share(parent.granules[i]);
@@ -109,16 +107,9 @@ std::optional<StateId> StateTable::fork(StateId id) {
                   pool_.block(child.granules[i], 0));
     }
   }
-  child.ids.assign(parent.ids.begin(), parent.ids.begin() + parent.n_committed);
-  child.n_committed = parent.n_committed;
-  child.n_folded = parent.n_folded;
-  child.n_draft_entries = parent.n_draft_entries;
-  child.drafted_after = parent.drafted_after;
-  child.hidden_begin = parent.hidden_begin;
   copy(parent.recurrent, child.recurrent);
   copy(parent.conv, child.conv);
   copy(parent.kept, child.kept);
-  copy(parent.hidden, child.hidden);
   return child_id;
 }
 

@@ -52,7 +52,7 @@ std::vector<std::byte> stored_context(const StepBenchOptions& options) {
   fill_normal(state.recurrent.span(), 2, 0.1f);
   fill_normal(state.conv.span(), 3, 1.0f);
   state.n_committed = state.n_folded = n_tokens;
-  return write_state(state, layout, kFingerprint);
+  return write_state(state, {}, layout, kFingerprint);
 }
 
 // What steps of a model read and compute, by rows.
