@@ -4,6 +4,7 @@
 #include "backend/cuda/kernels/weight_value.h"
 #include "backend/cuda/tile/lanes.h"
 #include "backend/cuda/tile/launch.h"
+#include "backend/cuda/tile/math.h"
 
 namespace slip::cuda {
 namespace {
@@ -25,8 +26,6 @@ __device__ void dot_rows(const ProductParams& p, const DeviceMatrix& m, int64_t 
   SLIP_UNROLL
   for (int r = 0; r < kPlainRows; ++r) sums[r] = sum_of_lanes(sums[r]);
 }
-
-__device__ __forceinline__ float silu(float x) { return x / (1.0f + expf(-x)); }
 
 // Column `column` of the result for up to kPlainRows rows.
 __device__ void store_column(const ProductParams& p, int32_t column, int32_t row, int n_rows) {
