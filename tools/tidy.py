@@ -89,6 +89,8 @@ TESTED_THROUGH = {
     "src/backend/cpu/ops_experts_test.cc": ["src/backend/cpu/cpu_ops_experts.cc"],
     "src/backend/cpu/ops_project_test.cc": [
         "src/backend/cpu/cpu_ops.cc", "src/backend/cpu/cpu_products.cc", "src/backend/cpu/ops_storage.cc", "src/backend/cpu/reference_ops.cc"],
+    "src/backend/cuda/attention_test.cc": [
+        "src/backend/cuda/kernels/attention/append.cu", "src/backend/cuda/kernels/attention/plain.cu"],
     "src/backend/cuda/delta_net_test.cc": ["src/backend/cuda/kernels/delta_net/delta_net.cu"],
     "src/backend/cuda/device_test.cc": [
         "src/backend/cuda/device/cuda_device.cc", "src/backend/cuda/emulation/emulated_device.cc"],

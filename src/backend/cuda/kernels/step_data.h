@@ -19,21 +19,14 @@ struct SegmentData {
   float* kept = nullptr;       // [n_recurrent_layers, kDraftTokensMax, kept_width]
 };
 
-// Up to 32 rows of one segment: what reads the KV cache together.
-struct ChunkData {
-  int32_t segment = 0;
-  int32_t first_row = 0, n_rows = 0;  // of the batch
-  int32_t position = 0;               // of the first row
-  int32_t split_tokens = 0;           // backend/split_rule.h, the same for all rows
-};
-
 struct RowData {
   int32_t segment = 0;
   int32_t position = 0;
+  int32_t split_tokens = 0;  // of its position, backend/split_rule.h
 };
 
 struct StepCounts {
-  int32_t n_rows = 0, n_segments = 0, n_chunks = 0, n_logit_rows = 0;
+  int32_t n_rows = 0, n_segments = 0;
 };
 
 // Device pointers; grids may be larger than the counts.
@@ -42,7 +35,6 @@ struct StepView {
   const int32_t* tokens = nullptr;  // [n_rows]
   const RowData* rows = nullptr;
   const SegmentData* segments = nullptr;
-  const ChunkData* chunks = nullptr;
 };
 
 }  // namespace slip::cuda
