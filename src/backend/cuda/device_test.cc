@@ -76,7 +76,10 @@ TEST_F(DeviceTest, ARangeThatWasUnmappedIsMappedAgainFromItsBegin) {
 }
 
 TEST_F(DeviceTest, CopiesAndFillsHappenInOrder) {
-  const auto from = upload(std::vector<int>{1, 2, 3}), to = poisoned<int>(3);
+  const PinnedMemory<int> host(3);
+  for (int i = 0; i < 3; ++i) host.data()[i] = i + 1;
+  const auto from = poisoned<int>(3), to = poisoned<int>(3);
+  stream().to_device(from.data(), host.data(), host.n_bytes());
   stream().on_device(to.data(), from.data(), from.n_bytes());
   stream().fill(from.data(), std::byte{0}, from.n_bytes());
   EXPECT_EQ(download(to), (std::vector<int>{1, 2, 3}));
@@ -94,6 +97,17 @@ TEST_F(DeviceTest, MemoryBeyondTheDeviceIsRefusedAndTheNextAllocationSucceeds) {
   }
   const auto memory = upload(std::vector<int>{7});
   EXPECT_EQ(download(memory), std::vector<int>{7});
+}
+
+TEST_F(DeviceTest, GranulesBeyondTheDeviceAreRefused) {
+  try {
+    const Granules granules(1 << 24, granule_bytes_);
+    FAIL() << "a cache of any size was given";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInsufficientMemory) << error.what();
+  }
+  const Granules next(1, granule_bytes_);
+  EXPECT_EQ(next.size(), 1);
 }
 
 TEST_F(DeviceTest, AnotherNumberThanThoseOfTheGpusIsRefusedByName) {

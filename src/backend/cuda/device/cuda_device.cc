@@ -147,6 +147,13 @@ struct Granules::Impl {
 Granules::Granules(int32_t n, int64_t granule_bytes)
     : impl_(std::make_unique<Impl>()), n_(n), granule_bytes_(granule_bytes) {
   const CUmemAllocationProp prop = memory_of_current_device();
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "memory of the GPU");
+  if (n * granule_bytes > static_cast<int64_t>(free)) {
+    throw Error(ErrorCode::kInsufficientMemory, "GPU memory for the KV cache: found " +
+                                                    std::to_string(free) + " bytes free, wanted " +
+                                                    std::to_string(n * granule_bytes));
+  }
   impl_->handles.reserve(static_cast<size_t>(n));
   for (int32_t i = 0; i < n; ++i) {
     CUmemGenericAllocationHandle handle{};

@@ -1,5 +1,4 @@
 // The device of tests: a CPU whose memory is the host's.
-#include "backend/cuda/emulation/emulated_device.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +16,6 @@ namespace {
 
 constexpr int64_t kGranuleBytes = 64 << 10;
 constexpr int64_t kMemoryBytes = int64_t{1} << 32;
-int64_t allocations_left = -1;  // -1: no limit
 
 [[noreturn]] void refuse(const char* what, size_t n_bytes) {
   throw Error(ErrorCode::kInsufficientMemory,
@@ -25,8 +23,6 @@ int64_t allocations_left = -1;  // -1: no limit
 }
 
 void* allocate(const char* what, size_t n_bytes) {
-  if (allocations_left == 0) refuse(what, n_bytes);
-  if (allocations_left > 0) --allocations_left;
   if (n_bytes > size_t{kMemoryBytes}) refuse(what, n_bytes);
   void* memory = std::aligned_alloc(256, (n_bytes + 255) / 256 * 256);
   if (memory == nullptr) refuse(what, n_bytes);
@@ -35,10 +31,6 @@ void* allocate(const char* what, size_t n_bytes) {
 }
 
 }  // namespace
-
-namespace emulation {
-void fail_allocations_after(int64_t n) { allocations_left = n; }
-}  // namespace emulation
 
 DeviceInfo use_device(int index) {
   if (index != 0) {
@@ -80,8 +72,7 @@ struct Granules::Impl {
 Granules::Granules(int32_t n, int64_t granule_bytes)
     : impl_(std::make_unique<Impl>()), n_(n), granule_bytes_(granule_bytes) {
   const int64_t n_bytes = n * granule_bytes;
-  if (allocations_left == 0) refuse("granules", static_cast<size_t>(n_bytes));
-  if (allocations_left > 0) --allocations_left;
+  if (n_bytes > kMemoryBytes) refuse("granules", static_cast<size_t>(n_bytes));
   impl_->file = ::memfd_create("slipstream granules", 0);
   if (impl_->file < 0 || ::ftruncate(impl_->file, n_bytes) != 0)
     refuse("granules", static_cast<size_t>(n_bytes));

@@ -12,22 +12,9 @@
 // NOLINTBEGIN: these are CUDA's names.
 #define __global__
 #define __device__
-#define __host__
-#define __constant__ static const
-#define __shared__ static  // one block runs at a time
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __restrict__
 
-struct uint2 {
-  unsigned x, y;
-};
-struct alignas(16) uint4 {
-  unsigned x, y, z, w;
-};
-struct alignas(8) float2 {
-  float x, y;
-};
 struct alignas(16) float4 {
   float x, y, z, w;
 };
@@ -70,7 +57,6 @@ inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) {
   const char nothing = 0;
   slip::cuda::emulation::exchange(mask, &nothing, 1);
 }
-inline void __threadfence() {}
 
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
@@ -78,35 +64,8 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   return lane_value<T>(exchange(mask, &value, sizeof value), lane ^ lane_mask);
 }
-template <class T>
-T __shfl_sync(unsigned mask, T value, int lane) {
-  using namespace slip::cuda::emulation;
-  return lane_value<T>(exchange(mask, &value, sizeof value), lane & 31);
-}
-inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  using namespace slip::cuda::emulation;
-  const std::byte* const* lanes = exchange(mask, &predicate, sizeof predicate);
-  unsigned votes = 0;
-  for (int lane = 0; lane < 32; ++lane)
-    if ((mask >> lane & 1u) != 0 && lane_value<int>(lanes, lane) != 0) votes |= 1u << lane;
-  return votes;
-}
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-
-template <class T>
-T atomicAdd(T* at, T value) {
-  const T old = *at;
-  *at = old + value;
-  return old;
-}
-inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float __uint_as_float(unsigned x) {
   float y;
-  std::memcpy(&y, &x, sizeof y);
-  return y;
-}
-inline unsigned __float_as_uint(float x) {
-  unsigned y;
   std::memcpy(&y, &x, sizeof y);
   return y;
 }

@@ -1,4 +1,4 @@
-// 16-bit floats in registers, two to a word, and loads that are 16 bytes wide.
+// 16-bit floats in registers, alone and two to a word.
 #pragma once
 
 #include "backend/cuda/tile/simt.h"
@@ -41,18 +41,6 @@ __device__ __forceinline__ float from_f16(uint16_t bits) {
 // Two values as the matrix units read them: the first in the low half.
 __device__ __forceinline__ uint32_t pair_of(uint16_t low, uint16_t high) {
   return static_cast<uint32_t>(low) | static_cast<uint32_t>(high) << 16;
-}
-__device__ __forceinline__ uint32_t bf16_pair(float low, float high) {
-  return pair_of(to_bf16(low), to_bf16(high));
-}
-__device__ __forceinline__ uint32_t f16_pair(float low, float high) {
-  return pair_of(to_f16(low), to_f16(high));
-}
-
-// 16 aligned bytes.
-template <class T>
-__device__ __forceinline__ T load(const void* from) {
-  return *static_cast<const T*>(from);
 }
 
 }  // namespace slip::cuda
