@@ -42,7 +42,8 @@ class Block {
   int votes_of(int mine);
 
  private:
-  bool step();  // every thread that can run, once; false where none could
+  bool step();  // threads of some warps that can run, once; false where none can
+  uint32_t next_random();
   void release();
   bool is_warp_complete(size_t first, unsigned mask) const;
 
@@ -88,21 +89,29 @@ void Block::run(dim3 threads, size_t shared_bytes, const std::function<void()>& 
   }
 }
 
-bool Block::step() {
-  // Another order every time: rotated, and every other time backwards.
+uint32_t Block::next_random() {
   shuffle_ = shuffle_ * 1664525u + 1013904223u;
-  const auto by = static_cast<std::ptrdiff_t>(shuffle_ % order_.size());
+  return shuffle_ >> 8;
+}
+
+bool Block::step() {
+  // Another order every time: rotated, and every other time backwards. Half of the warps rest, so
+  // that they drift apart between barriers.
+  const uint32_t random = next_random();
+  const auto by = static_cast<std::ptrdiff_t>(random % order_.size());
   std::rotate(order_.begin(), order_.begin() + by, order_.end());
-  if ((shuffle_ >> 16 & 1u) != 0) std::reverse(order_.begin(), order_.end());
-  bool has_run = false;
+  if ((random >> 16 & 1u) != 0) std::reverse(order_.begin(), order_.end());
+  const uint32_t resting = next_random();
+  bool can_run = false;
   for (const size_t i : order_) {
     if (threads_[i]->wait != Wait::kNone) continue;
-    has_run = true;
+    can_run = true;
+    if ((resting >> (i / 32 % 16) & 1u) != 0) continue;
     current_ = i;
     threadIdx = threads_[i]->index;
     threads_[i]->context = std::move(threads_[i]->context).resume();
   }
-  return has_run;
+  return can_run;
 }
 
 // Lets those go on whose companions have all arrived.

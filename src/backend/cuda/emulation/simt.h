@@ -1,6 +1,6 @@
 // A block of threads on a CPU, for tests: every thread is a fiber that runs until it has to wait
-// for others. Fibers go on in an order that changes from barrier to barrier, so that a missing
-// barrier shows as a wrong result.
+// for others. Fibers go on in an order that changes all the time, and warps drift apart, so that a
+// missing barrier shows as a wrong result.
 #pragma once
 
 #include <cmath>

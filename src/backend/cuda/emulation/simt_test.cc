@@ -1,6 +1,7 @@
 // The emulation itself: what no GPU can be asked.
 #include "backend/cuda/emulation/simt.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -43,6 +44,19 @@ TEST(Emulation, ThreadsGoOnInAnotherOrderAfterEveryBarrier) {
   });
   ASSERT_EQ(firsts.size(), 8u);
   EXPECT_GT((std::set<unsigned>(firsts.begin(), firsts.end()).size()), 4u);
+}
+
+TEST(Emulation, WarpsDriftApartBetweenBarriers) {
+  int n_done[2] = {}, lead_max = 0;
+  run_grid(kOneBlock, {64, 1, 1}, 0, [&] {
+    const auto warp = threadIdx.x / 32;
+    for (int round = 0; round < 100; ++round) {
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) ++n_done[warp];
+      lead_max = std::max(lead_max, n_done[warp] - n_done[1 - warp]);
+    }
+  });
+  EXPECT_GT(lead_max, 5);
 }
 
 TEST(Emulation, LanesOfAMaskExchangeWithoutTheOthers) {
