@@ -48,8 +48,8 @@ void turn_rows(Stream& stream, const TurnParams& params, int32_t n_rows_max);
 // 1 / sqrt(head_dim), into `queries`.
 void append(Stream& stream, const AttentionParams& params, int32_t n_rows_max);
 
-// By definition, for every type and width: rows [first_row, first_row + slab_rows) into sums,
-// maxima and weights. append() comes before.
+// By definition, for every type and head_dim up to 256: rows [first_row, first_row + slab_rows)
+// into sums, maxima and weights. append() comes before.
 void attend_plain(Stream& stream, const AttentionParams& params);
 
 // The same rows into `mixed`, splits in ascending order, gated where there is a gate.

@@ -3,6 +3,7 @@
 #include "backend/cuda/tile/lanes.h"
 #include "backend/cuda/tile/launch.h"
 #include "backend/cuda/tile/math.h"
+#include "base/check.h"
 
 namespace slip::cuda {
 namespace {
@@ -96,6 +97,7 @@ __global__ void __launch_bounds__(kAttendWarps* kWarpLanes) merge_kernel(Attenti
 }  // namespace
 
 void attend_plain(Stream& stream, const AttentionParams& p) {
+  SLIP_CHECK(p.head_dim <= kLaneDims * kWarpLanes);
   const auto n_splits = static_cast<unsigned>(p.n_splits);
   launch(stream, attend_kernel,
          {.blocks = {static_cast<unsigned>(p.n_heads), static_cast<unsigned>(p.slab_rows),
