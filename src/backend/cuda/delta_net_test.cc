@@ -129,6 +129,7 @@ class DeltaNetTest : public KernelTest {
   struct Net {
     DeltaNetParams params;
     std::vector<DeviceMemory<float>> memory;  // vectors, then three buffers of each sequence
+    DeviceMemory<float> gates, read, mixed;   // of the last step, kNetRowsMax rows
     std::vector<Counters> counters = std::vector<Counters>(kSequences);
     size_t width = 0;  // of projected rows
 
@@ -189,11 +190,12 @@ class DeltaNetTest : public KernelTest {
     return to;
   }
 
-  // Mixed rows; those of the pass only. Grids are larger than the step.
+  // Mixed rows; those of the pass only. The grid has more rows than the step.
+  //   n_surplus  the last steps, with their rows, lie beyond the counts
   std::vector<float> run(Net& net, const std::vector<StepRows>& steps,
-                         int32_t spoiled_from = 1 << 20) {
+                         int32_t spoiled_from = 1 << 20, size_t n_surplus = 0) {
     std::vector<SegmentData> segments;
-    int32_t n_rows = 0;
+    int32_t n_rows = 0, n_counted = 0;
     for (const StepRows& s : steps) {
       const Counters& c = net.counters[at(s.sequence)];
       segments.push_back({.first_row = n_rows,
@@ -205,27 +207,36 @@ class DeltaNetTest : public KernelTest {
                           .conv = net.conv(s.sequence).data(),
                           .kept = net.kept(s.sequence).data()});
       n_rows += s.n_rows;
+      if (segments.size() + n_surplus <= steps.size()) n_counted = n_rows;
     }
     auto inputs = inputs_of(net.width, steps, net.counters, spoiled_from);
     inputs.resize(at(kNetRowsMax) * net.width, kNan);
     const auto projected = upload(inputs);
     const auto counts = upload(std::vector<StepCounts>{
-        {.n_rows = n_rows, .n_segments = static_cast<int32_t>(segments.size())}});
+        {.n_rows = n_counted, .n_segments = static_cast<int32_t>(segments.size() - n_surplus)}});
     const auto device_segments = upload(segments);
-    const auto gates = poisoned<float>(int64_t{kNetRowsMax} * 2 * net.params.n_value_heads);
-    const auto read = poisoned<float>(int64_t{kNetRowsMax} * net.params.value_width());
-    const auto mixed = poisoned<float>(kNetRowsMax * net.params.mixed_stride);
+    net.gates = poisoned<float>(int64_t{kNetRowsMax} * 2 * net.params.n_value_heads);
+    net.read = poisoned<float>(int64_t{kNetRowsMax} * net.params.value_width());
+    net.mixed = poisoned<float>(kNetRowsMax * net.params.mixed_stride);
     DeltaNetParams params = net.params;
     params.step = {.counts = counts.data(), .segments = device_segments.data()};
     params.projected = projected.data();
-    params.gates = gates.data();
-    params.read = read.data();
-    params.mixed = mixed.data();
-    delta_net(stream(), params, n_rows + 3, static_cast<int32_t>(segments.size()) + 1);
+    params.gates = net.gates.data();
+    params.read = net.read.data();
+    params.mixed = net.mixed.data();
+    delta_net(stream(), params, n_rows + 3, static_cast<int32_t>(segments.size()));
     move_on(steps, net.counters);
-    std::vector<float> found = download(mixed);
-    found.resize(at(n_rows * net.params.mixed_stride));
+    std::vector<float> found = download(net.mixed);
+    found.resize(at(n_counted * net.params.mixed_stride));
     return found;
+  }
+
+  // From row `first_row` on, of kNetRowsMax.
+  bool is_untouched(const DeviceMemory<float>& rows, int32_t first_row) {
+    const std::vector<float> found = download(rows);
+    const size_t begin = found.size() / at(kNetRowsMax) * at(first_row);
+    const auto poison = download(poisoned<float>(static_cast<int64_t>(found.size() - begin)));
+    return same_bits(std::span(found).subspan(begin), poison);
   }
 
   bool same_state(const Net& a, const Net& b, int32_t sequence = 0) {
@@ -289,11 +300,35 @@ TEST_F(DeltaNetTest, FoldingGivesTheBitsOfStepping) {
   }
 }
 
+TEST_F(DeltaNetTest, ARowBehindAFoldHasTheBitsThatItHasAfterStepping) {
+  const Definition definition(kNetShapes[0]);
+  for (const int32_t n_accepted : {1, 2, 9}) {  // fewer than the convolution reads, and more
+    Net drafted = make_net(definition), plain = make_net(definition);
+    run(drafted, {{0, 10, 1, n_accepted}});
+    run(plain, {{0, 1 + n_accepted, 1 + n_accepted, 0}});
+    EXPECT_TRUE(same_bits(run(drafted, {{0, 4, 1, 0}}), run(plain, {{0, 4, 1, 0}})))
+        << n_accepted << " accepted";
+  }
+}
+
+TEST_F(DeltaNetTest, RowsAndSegmentsBeyondTheCountsAreNotTouched) {
+  const Definition definition(kNetShapes[1]);
+  Net net = make_net(definition);
+  const Net before = make_net(definition);
+  run(net, {{0, 2, 1, 0}, {1, 3, 1, 0}}, /*spoiled_from=*/1 << 20, /*n_surplus=*/1);
+  EXPECT_TRUE(is_untouched(net.gates, 2));
+  EXPECT_TRUE(is_untouched(net.read, 2));
+  EXPECT_TRUE(is_untouched(net.mixed, 2));
+  EXPECT_TRUE(same_state(net, before, /*sequence=*/1));
+  EXPECT_TRUE(same_bits(download(net.kept(1)), download(before.kept(1))));
+}
+
 TEST_F(DeltaNetTest, DraftedRowsThatAreNotFiniteLeaveNoTrace) {
   const Definition definition(kNetShapes[1]);
   Net spoiled = make_net(definition), plain = make_net(definition);
-  const std::vector<float> found = run(spoiled, {{0, 6, 1, 2}}, /*spoiled_from=*/kBegin + 3);
-  const std::vector<float> wanted = run(plain, {{0, 3, 3, 0}});
+  const std::vector<float> found =
+      run(spoiled, {{1, 3, 3, 0}, {0, 6, 1, 2}}, /*spoiled_from=*/kBegin + 3);
+  const std::vector<float> wanted = run(plain, {{1, 3, 3, 0}, {0, 3, 3, 0}});
   EXPECT_TRUE(same_bits(std::span(found).first(wanted.size()), wanted));
   run(spoiled, {{0, 0, 0, 0}});
   EXPECT_TRUE(same_state(spoiled, plain));
