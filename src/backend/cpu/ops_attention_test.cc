@@ -40,16 +40,12 @@ constexpr int32_t kTokensMax = 3 * kSplitStride;
 constexpr int32_t kKvLayer = 1;
 
 ModelConfig attention_config(const AttentionShape& shape) {
-  ModelConfig config;
-  config.hidden_size = config.intermediate_size = config.vocab_size = 8;
-  config.rms_norm_eps = 1e-6f;
-  config.attention = {.n_heads = shape.n_kv_heads * shape.group,
-                      .n_kv_heads = shape.n_kv_heads,
-                      .head_dim = shape.head_dim,
-                      .rope = default_rope(shape.head_dim / 4, 1e7),
-                      .has_output_gate = shape.has_gate_and_norms};
-  config.layers.resize(2);
-  return config;
+  return attention_model({.n_heads = shape.n_kv_heads * shape.group,
+                          .n_kv_heads = shape.n_kv_heads,
+                          .head_dim = shape.head_dim,
+                          .rope = default_rope(shape.head_dim / 4, 1e7),
+                          .has_output_gate = shape.has_gate_and_norms},
+                         2);
 }
 
 // A way to attend: a table and the type of its cache.

@@ -17,17 +17,12 @@ constexpr DeltaShape kDeltaShapes[] = {
     {2, 4, 128, 128, 4}, {1, 1, 32, 32, 4}, {2, 6, 64, 96, 3}, {1, 3, 8, 64, 2}};
 
 ModelConfig config_of(const DeltaShape& s) {
-  ModelConfig config;
-  config.hidden_size = config.intermediate_size = config.vocab_size = 8;
-  config.rms_norm_eps = 1e-6f;
-  config.attention = {.n_heads = 1, .n_kv_heads = 1, .head_dim = 16, .rope = default_rope(4, 1e4)};
-  config.delta_net = {.n_key_heads = s.n_key_heads,
-                      .n_value_heads = s.n_value_heads,
-                      .key_dim = s.key_dim,
-                      .value_dim = s.value_dim,
-                      .conv_kernel = s.conv_kernel};
-  config.layers.assign(2, {.mixer = MixerKind::kDeltaNet});
-  return config;
+  return delta_net_model({.n_key_heads = s.n_key_heads,
+                          .n_value_heads = s.n_value_heads,
+                          .key_dim = s.key_dim,
+                          .value_dim = s.value_dim,
+                          .conv_kernel = s.conv_kernel},
+                         2);
 }
 
 std::string describe(const DeltaShape& s, const KernelTable& table) {

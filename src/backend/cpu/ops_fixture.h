@@ -17,33 +17,35 @@
 
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/reference_ops.h"
-#include "base/rng.h"
+#include "base/testing/floats.h"
 
 namespace slip::cpu {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+using test::expect_close;
+using test::fill_random;
+using test::kNan;
+using test::random_floats;
+using test::same_bits;
+
 constexpr OpsPlan kPlan{.batch_rows_max = 96, .logit_rows_max = 96, .states_max = 4, .n_splits = 2};
 
-// Standard normal, the same for the same seed: a window into one drawn list, since drawing anew
-// takes longer than the operations.
-inline void fill_random(std::span<float> to, uint64_t seed, float scale = 1.0f) {
-  constexpr size_t kDrawn = 65537;  // prime, so that windows of different seeds differ
-  static const std::vector<float> drawn = [] {
-    std::vector<float> values(kDrawn);
-    for (size_t i = 0; i < kDrawn; ++i) values[i] = normal(1, i, Draw::kTest);
-    return values;
-  }();
-  size_t at = seed * 40503 % kDrawn;
-  for (float& x : to) {
-    x = scale * drawn[at];
-    at = at + 1 == kDrawn ? 0 : at + 1;
-  }
+// A model of attention layers alone.
+inline ModelConfig attention_model(const AttentionConfig& attention, size_t n_layers) {
+  ModelConfig config;
+  config.hidden_size = config.intermediate_size = config.vocab_size = 8;
+  config.rms_norm_eps = 1e-6f;
+  config.attention = attention;
+  config.layers.resize(n_layers);
+  return config;
 }
 
-inline std::vector<float> random_floats(size_t n, uint64_t seed, float scale = 1.0f) {
-  std::vector<float> values(n);
-  fill_random(values, seed, scale);
-  return values;
+// A model of delta-net layers alone.
+inline ModelConfig delta_net_model(const DeltaNetConfig& delta_net, size_t n_layers) {
+  ModelConfig config = attention_model(
+      {.n_heads = 1, .n_kv_heads = 1, .head_dim = 16, .rope = default_rope(4, 1e4)}, 0);
+  config.delta_net = delta_net;
+  config.layers.assign(n_layers, {.mixer = MixerKind::kDeltaNet});
+  return config;
 }
 
 // The tables that this machine can run.
@@ -108,31 +110,6 @@ inline PassOf one_segment(int32_t n_rows) {
 
 inline std::span<float> rows_of(const OpsStorage& ops, Act act, int32_t begin, int32_t n) {
   return {ops.row(act, begin), static_cast<size_t>(n) * ops.stride(act)};
-}
-
-// Every element within `tolerance` of itself and of the reference's root mean square; NaN exactly
-// where the reference has it.
-inline void expect_close(std::span<const float> found, std::span<const float> wanted,
-                         double tolerance, const std::string& what) {
-  ASSERT_EQ(found.size(), wanted.size());
-  double sum = 0;
-  size_t n = 0;
-  for (const float w : wanted) {
-    if (std::isnan(w)) continue;
-    sum += static_cast<double>(w) * static_cast<double>(w);
-    ++n;
-  }
-  const double typical = std::sqrt(sum / static_cast<double>(std::max<size_t>(n, 1)));
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (std::isnan(wanted[i]) && std::isnan(found[i])) continue;
-    const double error = std::abs(static_cast<double>(found[i]) - static_cast<double>(wanted[i]));
-    ASSERT_LE(error, tolerance * (typical + std::abs(static_cast<double>(wanted[i]))))
-        << what << ": element " << i << " is " << found[i] << ", wanted " << wanted[i];
-  }
-}
-
-inline bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 }  // namespace slip::cpu

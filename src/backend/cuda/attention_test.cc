@@ -36,16 +36,12 @@ constexpr int32_t kSplitsOfTest = cpu::kPlan.n_splits, kSplitBorder = 64 * kSpli
 constexpr int32_t kTokensMax = 2 * kSplitBorder, kBatchRowsMax = cpu::kPlan.batch_rows_max;
 
 ModelConfig config_of(const HeadShape& shape) {
-  ModelConfig config;
-  config.hidden_size = config.intermediate_size = config.vocab_size = 8;
-  config.rms_norm_eps = 1e-6f;
-  config.attention = {.n_heads = shape.n_kv_heads * shape.group,
-                      .n_kv_heads = shape.n_kv_heads,
-                      .head_dim = shape.head_dim,
-                      .rope = default_rope(shape.head_dim / 4, 1e7),
-                      .has_output_gate = shape.has_gate_and_norms};
-  config.layers.resize(kCacheLayers);
-  return config;
+  return cpu::attention_model({.n_heads = shape.n_kv_heads * shape.group,
+                               .n_kv_heads = shape.n_kv_heads,
+                               .head_dim = shape.head_dim,
+                               .rope = default_rope(shape.head_dim / 4, 1e7),
+                               .has_output_gate = shape.has_gate_and_norms},
+                              kCacheLayers);
 }
 
 struct CachedRows {
@@ -133,8 +129,6 @@ class AttentionTest : public KernelTest {
         .cache = cache,
         .kv_layer = kCacheLayer,
         .n_heads = a.n_heads,
-        .n_kv_heads = a.n_kv_heads,
-        .head_dim = a.head_dim,
         .query_stride = a.query_stride(),
         .eps = config.rms_norm_eps,
         .q_norm = add(definition.ops().vector(args.q_norm)),
@@ -174,8 +168,8 @@ class AttentionTest : public KernelTest {
     constexpr int32_t kSlab = 7;
     const int64_t n_parts = int64_t{p.n_splits} * kSlab * p.n_heads;
     const auto turns = poisoned<float>(int64_t{n_rows} * 2 * p.n_pairs);
-    const auto queries = poisoned<float>(int64_t{n_rows} * p.n_heads * p.head_dim);
-    const auto sums = poisoned<float>(n_parts * p.head_dim);
+    const auto queries = poisoned<float>(int64_t{n_rows} * p.n_heads * p.cache.head_dim);
+    const auto sums = poisoned<float>(n_parts * p.cache.head_dim);
     const auto maxima = poisoned<float>(n_parts), weights = poisoned<float>(n_parts);
     const auto mixed = poisoned<float>(n_rows * p.mixed_stride);
     p.step = {

@@ -18,28 +18,11 @@ constexpr double kDeltaNetTolerance = 1e-5;
 
 constexpr int32_t kSequences = 2, kLayers = 2, kLayer = 1, kBegin = 5, kNetRowsMax = 96;
 
-struct NetShape {
-  int32_t n_key_heads, n_value_heads, key_dim, value_dim, conv_kernel;
-};
-constexpr NetShape kNetShapes[] = {{2, 4, 128, 128, 4},
-                                   {1, 1, 32, 32, 4},
-                                   {2, 6, 64, 96, 3},
-                                   {1, 3, 8, 64, 2},
-                                   {1, 1, 144, 32, 4}};
-
-ModelConfig config_of(const NetShape& s) {
-  ModelConfig config;
-  config.hidden_size = config.intermediate_size = config.vocab_size = 8;
-  config.rms_norm_eps = 1e-6f;
-  config.attention = {.n_heads = 1, .n_kv_heads = 1, .head_dim = 16, .rope = default_rope(4, 1e4)};
-  config.delta_net = {.n_key_heads = s.n_key_heads,
-                      .n_value_heads = s.n_value_heads,
-                      .key_dim = s.key_dim,
-                      .value_dim = s.value_dim,
-                      .conv_kernel = s.conv_kernel};
-  config.layers.assign(kLayers, {.mixer = MixerKind::kDeltaNet});
-  return config;
-}
+constexpr DeltaNetConfig kNetShapes[] = {{2, 4, 128, 128, 4},
+                                         {1, 1, 32, 32, 4},
+                                         {2, 6, 64, 96, 3},
+                                         {1, 3, 8, 64, 2},
+                                         {1, 1, 144, 32, 4}};
 
 // Rows that one sequence runs in a step.
 struct StepRows {
@@ -79,8 +62,9 @@ void move_on(const std::vector<StepRows>& steps, std::vector<Counters>& counters
 // The definition, with sequences of its own.
 class Definition {
  public:
-  explicit Definition(const NetShape& shape)
-      : world_(config_of(shape), kSequences, 0), ops_(cpu::make_reference(world_)) {
+  explicit Definition(const DeltaNetConfig& shape)
+      : world_(cpu::delta_net_model(shape, kLayers), kSequences, 0),
+        ops_(cpu::make_reference(world_)) {
     const DeltaNetConfig& d = world_.config.delta_net;
     const auto add = [&](int32_t n, uint64_t seed, float scale) {
       return ops_->add_vector(cpu::random_floats(at(n), seed, scale));
@@ -251,7 +235,7 @@ TEST_F(DeltaNetTest, AgreesWithTheDefinitionOverStepsThatAcceptSomeDrafts) {
   const std::vector<std::vector<StepRows>> kSteps = {
       {{0, 1, 1, 0}, {1, 3, 3, 0}},   {{1, 6, 2, 3}, {0, 32, 1, 31}}, {{0, 2, 1, 0}},
       {{0, 20, 20, 0}, {1, 0, 0, 0}}, {{1, 1, 1, 0}, {0, 9, 1, 4}},   {{0, 1, 1, 0}}};
-  for (const NetShape& shape : kNetShapes) {
+  for (const DeltaNetConfig& shape : kNetShapes) {
     Definition definition(shape);
     Net net = make_net(definition);
     for (size_t i = 0; i < kSteps.size(); ++i) {

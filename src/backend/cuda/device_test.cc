@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cuda/kernel_fixture.h"
+#include "base/testing/expect_error.h"
 
 namespace slip::cuda {
 namespace {
@@ -87,38 +88,21 @@ TEST_F(DeviceTest, CopiesAndFillsHappenInOrder) {
 }
 
 TEST_F(DeviceTest, MemoryBeyondTheDeviceIsRefusedAndTheNextAllocationSucceeds) {
-  try {
-    const DeviceMemory<std::byte> memory(size_t{1} << 46);
-    FAIL() << "64 TiB were given";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInsufficientMemory);
-    EXPECT_NE(std::string(error.what()).find("70368744177664 bytes"), std::string::npos)
-        << error.what();
-  }
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInsufficientMemory, "70368744177664 bytes",
+                               [] { const DeviceMemory<std::byte> memory(size_t{1} << 46); }));
   const auto memory = upload(std::vector<int>{7});
   EXPECT_EQ(download(memory), std::vector<int>{7});
 }
 
 TEST_F(DeviceTest, GranulesBeyondTheDeviceAreRefused) {
-  try {
-    const Granules granules(1 << 24, granule_bytes_);
-    FAIL() << "a cache of any size was given";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInsufficientMemory) << error.what();
-  }
+  EXPECT_TRUE(test::fails_with(ErrorCode::kInsufficientMemory, "",
+                               [&] { const Granules granules(1 << 24, granule_bytes_); }));
   const Granules next(1, granule_bytes_);
   EXPECT_EQ(next.size(), 1);
 }
 
 TEST_F(DeviceTest, AnotherNumberThanThoseOfTheGpusIsRefusedByName) {
-  try {
-    use_device(1000);
-    FAIL() << "there are a thousand GPUs";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kDevice);
-    EXPECT_NE(std::string(error.what()).find("found number 1000"), std::string::npos)
-        << error.what();
-  }
+  EXPECT_TRUE(test::fails_with(ErrorCode::kDevice, "found number 1000", [] { use_device(1000); }));
 }
 
 }  // namespace

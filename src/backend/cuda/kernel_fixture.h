@@ -1,53 +1,26 @@
 // What tests of kernels share: the device, memory that starts as NaN, random numbers.
 #pragma once
 
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <span>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "backend/cuda/device/device.h"
 #include "base/error.h"
-#include "base/rng.h"
+#include "base/testing/floats.h"
 
 namespace slip::cuda {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+using test::expect_close;
+using test::kNan;
+using test::same_bits;
 
 constexpr size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 // Standard normal times `scale`.
 inline std::vector<float> random(int64_t n, uint64_t seed, float scale = 1.0f) {
-  std::vector<float> values(at(n));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = scale * normal(seed, i, Draw::kTest);
-  return values;
-}
-
-// Every element within `tolerance` of itself and of the root mean square; NaN exactly where wanted.
-inline void expect_close(std::span<const float> found, std::span<const float> wanted,
-                         double tolerance, const std::string& what) {
-  ASSERT_EQ(found.size(), wanted.size());
-  double sum = 0, n = 0;
-  for (const float w : wanted) {
-    if (!std::isfinite(w)) continue;
-    sum += double{w} * double{w};
-    ++n;
-  }
-  const double typical = std::sqrt(sum / std::max(n, 1.0));
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (std::isnan(wanted[i]) && std::isnan(found[i])) continue;
-    const double error = std::abs(double{found[i]} - double{wanted[i]});
-    ASSERT_LE(error, tolerance * (typical + std::abs(double{wanted[i]})))
-        << what << ": element " << i << " is " << found[i] << ", wanted " << wanted[i];
-  }
-}
-
-inline bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return test::random_floats(at(n), seed, scale);
 }
 
 class KernelTest : public testing::Test {

@@ -2,7 +2,6 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #include "backend/cuda/device/device.h"
 #include "base/check.h"
@@ -63,6 +62,8 @@ CUmemAllocationProp memory_of_current_device() {
   return prop;
 }
 
+cudaStream_t of(void* handle) { return static_cast<cudaStream_t>(handle); }
+
 }  // namespace
 
 DeviceInfo use_device(int index) {
@@ -88,10 +89,6 @@ DeviceInfo use_device(int index) {
           .free_bytes = static_cast<int64_t>(free),
           .granule_bytes = static_cast<int64_t>(granule)};
 }
-
-namespace {
-cudaStream_t of(void* handle) { return static_cast<cudaStream_t>(handle); }
-}  // namespace
 
 Stream::Stream() {
   cudaStream_t stream = nullptr;

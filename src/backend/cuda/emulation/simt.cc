@@ -30,7 +30,7 @@ struct Thread {
   alignas(16) std::array<std::array<std::byte, kLaneBytesMax>, 2> brought{};
 };
 
-// Stacks and threads are kept from launch to launch.
+// Threads are kept from block to block; their stacks are new.
 class Block {
  public:
   void run(dim3 threads, size_t shared_bytes, const std::function<void()>& body);

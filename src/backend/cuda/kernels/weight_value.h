@@ -2,14 +2,12 @@
 #pragma once
 
 #include "backend/cuda/kernels/matrix.h"
-#include "backend/cuda/tile/bits.h"
+#include "backend/cuda/tile/elements.h"
 
 namespace slip::cuda {
 
 __device__ __forceinline__ float element(DType type, const std::byte* data, int64_t i) {
-  if (type == DType::kF32) return reinterpret_cast<const float*>(data)[i];
-  const uint16_t bits = reinterpret_cast<const uint16_t*>(data)[i];
-  return type == DType::kBF16 ? from_bf16(bits) : from_f16(bits);
+  return load_element(type, data + i * (type == DType::kF32 ? 4 : 2));
 }
 
 __device__ __forceinline__ float from_e4m3(unsigned bits) {

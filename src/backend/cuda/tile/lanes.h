@@ -23,6 +23,13 @@ __device__ __forceinline__ float max_of_lanes(float value, int n_lanes = kWarpLa
   return value;
 }
 
+// x . x of n floats, by a warp; every lane gets it.
+__device__ __forceinline__ float sum_of_squares(const float* x, int n) {
+  float sum = 0;
+  for (int i = lane_index(); i < n; i += kWarpLanes) sum = fmaf(x[i], x[i], sum);
+  return sum_of_lanes(sum);
+}
+
 // Over the block: lanes, then warps in ascending order. Every thread calls it and gets the result.
 //   shared  [warp_count()], free for use; read until the next barrier
 __device__ __forceinline__ float sum_of_block(float value, float* shared) {

@@ -15,6 +15,11 @@ struct LaunchShape {
   size_t shared_bytes = 0;  // dynamic, of a block
 };
 
+// Blocks that `n` things take.
+constexpr unsigned blocks_for(int32_t n, unsigned per_block) {
+  return (static_cast<unsigned>(n) + per_block - 1) / per_block;
+}
+
 // Asynchronous. Throws Error{kDevice} where the launch is refused. A grid without blocks does
 // nothing.
 template <class Params>

@@ -34,10 +34,9 @@ struct HeadTurn {
         turn(p.turns + int64_t{row} * 2 * p.n_pairs),
         n_pairs(p.n_pairs),
         scale(1) {
-    float sum = 0;
-    for (int i = lane_index(); i < p.head_dim; i += kWarpLanes) sum = fmaf(x[i], x[i], sum);
-    sum = sum_of_lanes(sum);
-    if (weight != nullptr) scale = 1.0f / sqrtf(sum / static_cast<float>(p.head_dim) + p.eps);
+    if (weight == nullptr) return;
+    const float mean = sum_of_squares(x, p.cache.head_dim) / static_cast<float>(p.cache.head_dim);
+    scale = 1.0f / sqrtf(mean + p.eps);
   }
 
   __device__ float normed(int32_t i) const {
@@ -55,22 +54,22 @@ struct HeadTurn {
 __global__ void __launch_bounds__(kAppendWarps* kWarpLanes) append_kernel(AttentionParams p) {
   const auto row = static_cast<int32_t>(blockIdx.x);
   const auto head = static_cast<int32_t>(blockIdx.y * kAppendWarps) + warp_index();
-  if (row >= p.step.counts->n_rows || head >= p.n_heads + p.n_kv_heads) return;
+  if (row >= p.step.counts->n_rows || head >= p.n_heads + p.cache.n_kv_heads) return;
   const float* projected = p.projected + row * p.projected_stride;
   if (head < p.n_heads) {
     const HeadTurn query(p, projected + int64_t{head} * p.query_stride, p.q_norm, row);
-    const float scale = 1.0f / sqrtf(static_cast<float>(p.head_dim));
-    float* to = p.queries + (int64_t{row} * p.n_heads + head) * p.head_dim;
-    for (int i = lane_index(); i < p.head_dim; i += kWarpLanes) to[i] = query(i) * scale;
+    const float scale = 1.0f / sqrtf(static_cast<float>(p.cache.head_dim));
+    float* to = p.queries + (int64_t{row} * p.n_heads + head) * p.cache.head_dim;
+    for (int i = lane_index(); i < p.cache.head_dim; i += kWarpLanes) to[i] = query(i) * scale;
     return;
   }
   const int32_t kv_head = head - p.n_heads;
-  const float* k = projected + int64_t{p.n_heads} * p.query_stride + kv_head * p.head_dim;
-  const float* v = k + p.n_kv_heads * p.head_dim;
+  const float* k = projected + int64_t{p.n_heads} * p.query_stride + kv_head * p.cache.head_dim;
+  const float* v = k + p.cache.n_kv_heads * p.cache.head_dim;
   const HeadTurn key(p, k, p.k_norm, row);
   const RowData at = p.step.rows[row];
   const CacheHead cache(p, at.segment, kv_head);
-  for (int i = lane_index(); i < p.head_dim; i += kWarpLanes) {
+  for (int i = lane_index(); i < p.cache.head_dim; i += kWarpLanes) {
     cache.set_key(at.position, i, key(i));
     cache.set_value(at.position, i, v[i]);
   }
@@ -84,12 +83,11 @@ void turn_rows(Stream& stream, const TurnParams& params, int32_t n_rows_max) {
 }
 
 void append(Stream& stream, const AttentionParams& params, int32_t n_rows_max) {
-  const auto n_heads = static_cast<unsigned>(params.n_heads + params.n_kv_heads);
-  launch(
-      stream, append_kernel,
-      {.blocks = {static_cast<unsigned>(n_rows_max), (n_heads + kAppendWarps - 1) / kAppendWarps},
-       .threads = kAppendWarps * kWarpLanes},
-      params);
+  launch(stream, append_kernel,
+         {.blocks = {static_cast<unsigned>(n_rows_max),
+                     blocks_for(params.n_heads + params.cache.n_kv_heads, kAppendWarps)},
+          .threads = kAppendWarps * kWarpLanes},
+         params);
 }
 
 }  // namespace slip::cuda

@@ -13,7 +13,7 @@ struct AttentionParams {
   StepView step;
   CacheLayout cache;
   int32_t kv_layer = 0;
-  int32_t n_heads = 0, n_kv_heads = 0, head_dim = 0;
+  int32_t n_heads = 0;       // of queries
   int32_t query_stride = 0;  // columns of a query head; its gate lies behind it where 2 head_dim
   float eps = 0;             // of the head norms
   const float* q_norm = nullptr;     // [head_dim]; null: none

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cuda/kernels/attention/attention.h"
-#include "backend/cuda/tile/bits.h"
+#include "backend/cuda/tile/elements.h"
 
 namespace slip::cuda {
 
@@ -16,35 +16,23 @@ struct CacheHead {
         values(p.step.segments[segment].cache + p.cache.values(p.kv_layer, kv_head)) {}
 
   __device__ float key(int32_t position, int32_t dim) const {
-    return get(keys + offset(position, dim));
+    return load_element(layout.type, keys + offset(position, dim));
   }
   __device__ float value(int32_t position, int32_t dim) const {
-    return get(values + offset(position, dim));
+    return load_element(layout.type, values + offset(position, dim));
   }
   // Rounded to the cache's type.
   __device__ void set_key(int32_t position, int32_t dim, float x) const {
-    set(keys + offset(position, dim), x);
+    store_element(layout.type, keys + offset(position, dim), x);
   }
   __device__ void set_value(int32_t position, int32_t dim, float x) const {
-    set(values + offset(position, dim), x);
+    store_element(layout.type, values + offset(position, dim), x);
   }
 
  private:
   __device__ int64_t offset(int32_t position, int32_t dim) const {
     return position / CacheLayout::kBlockTokens * layout.block_bytes() +
            layout.offset(position % CacheLayout::kBlockTokens, dim);
-  }
-  __device__ float get(const std::byte* at) const {
-    if (layout.type == DType::kF32) return *reinterpret_cast<const float*>(at);
-    const uint16_t bits = *reinterpret_cast<const uint16_t*>(at);
-    return layout.type == DType::kBF16 ? from_bf16(bits) : from_f16(bits);
-  }
-  __device__ void set(std::byte* at, float x) const {
-    if (layout.type == DType::kF32) {
-      *reinterpret_cast<float*>(at) = x;
-    } else {
-      *reinterpret_cast<uint16_t*>(at) = layout.type == DType::kBF16 ? to_bf16(x) : to_f16(x);
-    }
   }
 };
 

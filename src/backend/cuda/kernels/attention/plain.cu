@@ -30,12 +30,12 @@ __global__ void __launch_bounds__(kAttendWarps* kWarpLanes) attend_kernel(Attent
   const int32_t split_end = begin + at.split_tokens;
   const int32_t end = split_end < at.position + 1 ? split_end : at.position + 1;
 
-  const CacheHead cache(p, at.segment, head / (p.n_heads / p.n_kv_heads));
-  const float* q = p.queries + (int64_t{row} * p.n_heads + head) * p.head_dim;
+  const CacheHead cache(p, at.segment, head / (p.n_heads / p.cache.n_kv_heads));
+  const float* q = p.queries + (int64_t{row} * p.n_heads + head) * p.cache.head_dim;
   float query[kLaneDims], sum[kLaneDims];
   SLIP_UNROLL for (int i = 0; i < kLaneDims; ++i) {
     const int dim = lane_index() + i * kWarpLanes;
-    query[i] = dim < p.head_dim ? q[dim] : 0.0f;
+    query[i] = dim < p.cache.head_dim ? q[dim] : 0.0f;
     sum[i] = 0;
   }
   float highest = -INFINITY, weight = 0;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kAttendWarps* kWarpLanes) attend_kernel(Attent
     float score = 0;
     SLIP_UNROLL for (int i = 0; i < kLaneDims; ++i) {
       const int dim = lane_index() + i * kWarpLanes;
-      if (dim < p.head_dim) score = fmaf(query[i], cache.key(position, dim), score);
+      if (dim < p.cache.head_dim) score = fmaf(query[i], cache.key(position, dim), score);
     }
     score = sum_of_lanes(score);
     const float before = highest;
@@ -52,13 +52,13 @@ __global__ void __launch_bounds__(kAttendWarps* kWarpLanes) attend_kernel(Attent
     weight = fmaf(weight, keep, share);
     SLIP_UNROLL for (int i = 0; i < kLaneDims; ++i) {
       const int dim = lane_index() + i * kWarpLanes;
-      if (dim < p.head_dim) sum[i] = fmaf(sum[i], keep, share * cache.value(position, dim));
+      if (dim < p.cache.head_dim) sum[i] = fmaf(sum[i], keep, share * cache.value(position, dim));
     }
   }
   const int64_t partial = partial_index(p, split, row, head);
   SLIP_UNROLL for (int i = 0; i < kLaneDims; ++i) {
     const int dim = lane_index() + i * kWarpLanes;
-    if (dim < p.head_dim) p.sums[partial * p.head_dim + dim] = sum[i];
+    if (dim < p.cache.head_dim) p.sums[partial * p.cache.head_dim + dim] = sum[i];
   }
   if (lane_index() != 0) return;
   p.maxima[partial] = highest;
@@ -81,14 +81,14 @@ __global__ void __launch_bounds__(kAttendWarps* kWarpLanes) merge_kernel(Attenti
     weight = fmaf(p.weights[partial], expf(p.maxima[partial] - highest), weight);
   }
   const float* gate =
-      p.projected + row * p.projected_stride + int64_t{head} * p.query_stride + p.head_dim;
-  const bool has_gate = p.query_stride > p.head_dim;
-  float* mixed = p.mixed + row * p.mixed_stride + int64_t{head} * p.head_dim;
-  for (int dim = lane_index(); dim < p.head_dim; dim += kWarpLanes) {
+      p.projected + row * p.projected_stride + int64_t{head} * p.query_stride + p.cache.head_dim;
+  const bool has_gate = p.query_stride > p.cache.head_dim;
+  float* mixed = p.mixed + row * p.mixed_stride + int64_t{head} * p.cache.head_dim;
+  for (int dim = lane_index(); dim < p.cache.head_dim; dim += kWarpLanes) {
     float sum = 0;
     for (int32_t s = 0; s < n_splits; ++s) {
       const int64_t partial = partial_index(p, s, row, head);
-      sum = fmaf(p.sums[partial * p.head_dim + dim], expf(p.maxima[partial] - highest), sum);
+      sum = fmaf(p.sums[partial * p.cache.head_dim + dim], expf(p.maxima[partial] - highest), sum);
     }
     mixed[dim] = sum / weight * (has_gate ? sigmoid(gate[dim]) : 1.0f);
   }
@@ -97,22 +97,19 @@ __global__ void __launch_bounds__(kAttendWarps* kWarpLanes) merge_kernel(Attenti
 }  // namespace
 
 void attend_plain(Stream& stream, const AttentionParams& p) {
-  SLIP_CHECK(p.head_dim <= kLaneDims * kWarpLanes);
-  const auto n_splits = static_cast<unsigned>(p.n_splits);
+  SLIP_CHECK(p.cache.head_dim <= kLaneDims * kWarpLanes);
   launch(stream, attend_kernel,
          {.blocks = {static_cast<unsigned>(p.n_heads), static_cast<unsigned>(p.slab_rows),
-                     (n_splits + kAttendWarps - 1) / kAttendWarps},
+                     blocks_for(p.n_splits, kAttendWarps)},
           .threads = kAttendWarps * kWarpLanes},
          p);
 }
 
 void merge_splits(Stream& stream, const AttentionParams& p) {
-  const auto n_heads = static_cast<unsigned>(p.n_heads);
-  launch(
-      stream, merge_kernel,
-      {.blocks = {static_cast<unsigned>(p.slab_rows), (n_heads + kAttendWarps - 1) / kAttendWarps},
-       .threads = kAttendWarps * kWarpLanes},
-      p);
+  launch(stream, merge_kernel,
+         {.blocks = {static_cast<unsigned>(p.slab_rows), blocks_for(p.n_heads, kAttendWarps)},
+          .threads = kAttendWarps * kWarpLanes},
+         p);
 }
 
 }  // namespace slip::cuda

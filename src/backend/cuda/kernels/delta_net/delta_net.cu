@@ -68,9 +68,7 @@ struct RuleInputs {
 };
 
 __device__ void normalise(float* x, int key_dim, int padded, float extra) {
-  float sum = 0;
-  for (int i = lane_index(); i < key_dim; i += kWarpLanes) sum = fmaf(x[i], x[i], sum);
-  const float scale = extra / sqrtf(sum_of_lanes(sum) + 1e-6f);
+  const float scale = extra / sqrtf(sum_of_squares(x, key_dim) + 1e-6f);
   for (int i = lane_index(); i < padded; i += kWarpLanes) x[i] = i < key_dim ? x[i] * scale : 0.0f;
 }
 
@@ -200,9 +198,8 @@ __global__ void __launch_bounds__(kElementThreads) gated_norm_kernel(DeltaNetPar
   const float* read = p.read + row * p.value_width() + first;
   const float* z = p.projected + row * p.projected_stride + p.conv_channels() + first;
   float* mixed = p.mixed + row * p.mixed_stride + first;
-  float sum = 0;
-  for (int i = lane_index(); i < p.value_dim; i += kWarpLanes) sum = fmaf(read[i], read[i], sum);
-  const float scale = 1.0f / sqrtf(sum_of_lanes(sum) / static_cast<float>(p.value_dim) + p.eps);
+  const float mean = sum_of_squares(read, p.value_dim) / static_cast<float>(p.value_dim);
+  const float scale = 1.0f / sqrtf(mean + p.eps);
   for (int i = lane_index(); i < p.value_dim; i += kWarpLanes)
     mixed[i] = read[i] * scale * p.norm[i] * silu(z[i]);
 }
@@ -250,9 +247,6 @@ void delta_net(Stream& stream, const DeltaNetParams& p, int32_t n_rows_max,
                int32_t n_segments_max) {
   const auto n_rows = static_cast<unsigned>(n_rows_max);
   const auto n_segments = static_cast<unsigned>(n_segments_max);
-  const auto parts = [](int32_t n, unsigned size) {
-    return (static_cast<unsigned>(n) + size - 1) / size;
-  };
   launch(stream, gates_kernel, {.blocks = {n_rows}, .threads = 64}, p);
   // The narrowest that holds the keys: a column's sums depend on the model alone.
   const auto rule = p.key_dim <= 32    ? launch_rule<2>
@@ -261,13 +255,13 @@ void delta_net(Stream& stream, const DeltaNetParams& p, int32_t n_rows_max,
                                        : launch_rule<16>;
   rule(stream, p, n_segments);
   launch(stream, gated_norm_kernel,
-         {.blocks = {n_rows, parts(p.n_value_heads, kElementThreads / kWarpLanes)},
+         {.blocks = {n_rows, blocks_for(p.n_value_heads, kElementThreads / kWarpLanes)},
           .threads = kElementThreads},
          p);
-  launch(
-      stream, history_kernel,
-      {.blocks = {parts(p.kept_width(), kElementThreads), n_segments}, .threads = kElementThreads},
-      p);
+  launch(stream, history_kernel,
+         {.blocks = {blocks_for(p.kept_width(), kElementThreads), n_segments},
+          .threads = kElementThreads},
+         p);
 }
 
 }  // namespace slip::cuda

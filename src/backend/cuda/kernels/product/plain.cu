@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "backend/cuda/kernels/product/plain.h"
 #include "backend/cuda/kernels/weight_value.h"
 #include "backend/cuda/tile/lanes.h"
@@ -71,13 +69,11 @@ __global__ void __launch_bounds__(kPlainWarps* kWarpLanes) plain_kernel(PlainPro
 }  // namespace
 
 void multiply_plain(Stream& stream, const ProductParams& params, int32_t n_rows_max) {
-  const auto columns = static_cast<unsigned>(n_columns(params));
-  const auto rows = static_cast<unsigned>(n_rows_max);
-  launch(
-      stream, plain_kernel,
-      {.blocks = {(columns + kPlainWarps - 1) / kPlainWarps, (rows + kPlainRows - 1) / kPlainRows},
-       .threads = kPlainWarps * kWarpLanes},
-      {params, static_cast<int32_t>(columns)});
+  const int32_t columns = n_columns(params);
+  launch(stream, plain_kernel,
+         {.blocks = {blocks_for(columns, kPlainWarps), blocks_for(n_rows_max, kPlainRows)},
+          .threads = kPlainWarps * kWarpLanes},
+         {params, columns});
 }
 
 }  // namespace slip::cuda
