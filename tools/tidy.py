@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "backend/cpu": ["backend/cpu/kernels", "model", "backend", "sample", "tensor", "io", "base"],
     "backend/cpu/kernels": ["tensor", "base"],
     "backend/cuda": ["backend/cuda/device", "backend/cuda/kernels", "model", "backend", "sample", "tensor", "io", "base"],
+    "backend/cuda/contract": ["backend/cuda", "backend/cuda/device", "backend", "tensor", "io", "base"],
     "backend/cuda/device": ["base"],
     "backend/cuda/emulation": ["backend/cuda/device", "backend/cuda/kernels", "backend/cuda/testing", "base"],
     "backend/cuda/kernels": ["backend/cuda/tile", "backend/cuda/device", "tensor", "base"],
@@ -30,7 +31,7 @@ MAY_INCLUDE = {
     "backend/cuda/tile": ["backend/cuda/device", "backend/cuda/emulation", "tensor", "base"],
     "engine": ["backend", "draft", "sample", "text", "base"],
     "engine/testing": ["engine", "backend/testing", "backend", "draft", "sample", "text", "base"],
-    "app": ["base", "tensor", "text", "sample", "io", "backend", "draft", "model", "backend/cpu", "engine"],
+    "app": ["base", "tensor", "text", "sample", "io", "backend", "draft", "model", "backend/cpu", "backend/cuda", "engine"],
 }
 # What the tests of a folder may include on top: scripted runners, contract suites, fixtures.
 TESTS_MAY_ALSO_INCLUDE = {
@@ -39,6 +40,7 @@ TESTS_MAY_ALSO_INCLUDE = {
     "model": ["backend/testing"],
     "backend/cpu": ["backend/testing"],
     "backend/cuda": ["backend/cuda/testing", "backend/testing", "backend/cpu"],
+    "backend/cuda/contract": ["backend/testing"],
     "engine": ["engine/testing", "backend/testing"],
     "app": ["engine/testing", "backend/testing"],
 }
@@ -79,7 +81,8 @@ TESTED_THROUGH = {
         "src/app/builtin_text.cc", "src/app/convert.cc", "src/app/draft_probe.cc", "src/app/eval.cc",
         "src/app/inspect.cc", "src/app/inspection.cc", "src/app/lanes_json.cc"],
     "src/backend/cpu/cpu_contract_test.cc": [
-        "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/sequence_state.cc", "src/model/draft_history.cc"],
+        "src/backend/cpu/cpu_runner.cc", "src/backend/cpu/sequence_state.cc", "src/model/draft_history.cc",
+        "src/model/model_runner.cc", "src/model/stored_state.cc"],
     "src/backend/cpu/kernel_bench_test.cc": ["src/backend/cpu/bench_setup.cc"],
     "src/backend/cpu/kernels_test.cc": [
         "src/backend/cpu/kernels/amx.cc", "src/backend/cpu/kernels/avx2.cc", "src/backend/cpu/kernels/avx512.cc", "src/backend/cpu/kernels/baseline.cc", "src/backend/cpu/kernels/table.cc"],
@@ -91,9 +94,14 @@ TESTED_THROUGH = {
         "src/backend/cpu/cpu_ops.cc", "src/backend/cpu/cpu_products.cc", "src/backend/cpu/ops_storage.cc", "src/backend/cpu/reference_ops.cc"],
     "src/backend/cuda/attention_test.cc": [
         "src/backend/cuda/kernels/attention/append.cu", "src/backend/cuda/kernels/attention/plain.cu"],
+    "src/backend/cuda/copy_test.cc": ["src/backend/cuda/kernels/copy/copy.cu"],
+    "src/backend/cuda/cuda_runner_test.cc": [
+        "src/backend/cuda/cuda_ops.cc", "src/backend/cuda/device_states.cc", "src/backend/cuda/device_weights.cc"],
     "src/backend/cuda/delta_net_test.cc": ["src/backend/cuda/kernels/delta_net/delta_net.cu"],
     "src/backend/cuda/device_test.cc": [
         "src/backend/cuda/device/cuda_device.cc", "src/backend/cuda/emulation/emulated_device.cc"],
+    "src/backend/cuda/experts_test.cc": [
+        "src/backend/cuda/kernels/experts/plain.cu", "src/backend/cuda/kernels/experts/route.cu"],
     "src/backend/cuda/norm_test.cc": ["src/backend/cuda/kernels/norm/norm.cu"],
     "src/backend/cuda/product_test.cc": [
         "src/backend/cuda/kernels/embed/embed.cu", "src/backend/cuda/kernels/product/plain.cu"],

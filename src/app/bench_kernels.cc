@@ -116,7 +116,7 @@ void print_table(const cpu::KernelBench& bench, const Measurement& m) {
 
 int measure_kernel(const cpu::KernelBench& bench, const BenchKernelOptions& options,
                    const nlohmann::ordered_json& what) {
-  find_backend(options.device);
+  require_cpu(options.device);
   for (const int32_t n_rows : options.rows) {
     if (n_rows <= bench.n_rows_max) continue;
     throw Error(ErrorCode::kInvalidArgument,

@@ -41,7 +41,10 @@ void add_kv_type_option(CLI::App& command, std::string& name) {
 
 void add_device_options(CLI::App& command, std::string& device, int32_t& n_threads,
                         std::string& kernels) {
-  command.add_option("--device", device, "Where to run")->capture_default_str();
+  command
+      .add_option("--device", device,
+                  "Where to run: cpu, cuda, or cuda:N, the GPU with that number")
+      ->capture_default_str();
   command.add_option("--threads", n_threads, "CPU threads; 0: every usable core")
       ->check(whole_number(0, 256))
       ->capture_default_str();

@@ -173,7 +173,7 @@ void report(const ModelFile& source, const ConvertPlan& plan, const Evaluation& 
 
 int run_convert(const ConvertOptions& options) {
   const ModelFile source = ModelFile::open(options.model.model);
-  find_backend(options.model.device);
+  find_device(options.model.device);
   // What may be refused comes before the work.
   const Tokenizer tokenizer = load_tokenizer(source);
   const EvalText text = read_text_to_judge_by(source, tokenizer, options);

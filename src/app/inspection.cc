@@ -60,7 +60,7 @@ std::string context_of(const ModelOptions& options) {
 }  // namespace
 
 Inspection inspect(const ModelOptions& options) {
-  find_backend(options.device);
+  find_device(options.device);
   const ModelFile file = ModelFile::open(options.model);
   Inspection result{.folder = file.folder().string(),
                     .model_type = model_type_of(file.config()),

@@ -120,7 +120,9 @@ std::optional<ChatTemplate> load_chat_template(const ModelFile& file) {
 }
 
 std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& options) {
-  RunnerOptions runner{.n_threads = options.n_threads,
+  const DeviceChoice device = find_device(options.device);
+  RunnerOptions runner{.device_index = device.index,
+                       .n_threads = options.n_threads,
                        .context_tokens_max = options.context_tokens,
                        .kernels = options.kernels,
                        .kv_type = parse_kv_type(options.kv_type).value(),
@@ -130,14 +132,14 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const ModelOptions& o
     runner.context_tokens_max =
         std::min(kContextTokensDefault, read_config(file).context_tokens_max);
   }
-  return find_backend(options.device).load(file, runner);
+  return device.backend.load(file, runner);
 }
 
 ModelSession load_session(const ModelOptions& options) {
   const Stopwatch watch;
   ProgressLine line;
   line.show("loading " + one_line(options.model));
-  find_backend(options.device);
+  find_device(options.device);
   ModelFile file = ModelFile::open(options.model);
   Tokenizer tokenizer = load_tokenizer(file);
   std::optional<ChatTemplate> chat_template = load_chat_template(file);

@@ -19,7 +19,8 @@
 namespace slip {
 
 struct RunnerOptions {
-  int n_threads = 0;               // CPU: 0 takes every core this process may use
+  int32_t device_index = 0;        // of several devices of a kind
+  int n_threads = 0;               // of the CPU: 0 takes every core this process may use
   int32_t context_tokens_max = 0;  // longest sequence; 0 takes the model's own limit
   int64_t cache_tokens_max =
       0;  // tokens that all sequences together can hold at least; 0: one full context

@@ -59,4 +59,9 @@ void SequenceProgress::truncate(int32_t n_tokens) {
   n_draft_entries = std::min(n_draft_entries, std::max(n_tokens - 1, 0));
 }
 
+int32_t stored_cache_tokens(int32_t n_committed, bool is_of_draft_head, bool keeps_draft_history) {
+  if (!is_of_draft_head) return n_committed;
+  return keeps_draft_history ? std::max(n_committed - 1, 0) : 0;
+}
+
 }  // namespace slip

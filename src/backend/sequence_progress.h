@@ -52,4 +52,8 @@ struct SequenceProgress {
   void truncate(int32_t n_tokens);
 };
 
+// Tokens that a KV layer holds in a stored state: the draft head's cache lags by the entry whose
+// next token is not the state's.
+int32_t stored_cache_tokens(int32_t n_committed, bool is_of_draft_head, bool keeps_draft_history);
+
 }  // namespace slip

@@ -38,4 +38,9 @@ int32_t act_width(const ModelConfig& config, Act act) {
   SLIP_CHECK(false);
 }
 
+int32_t act_rows(const OpsPlan& plan, Act act) {
+  if (act == Act::kSelected || act == Act::kLogits) return plan.logit_rows_max;
+  return act == Act::kHidden ? plan.hidden_rows_max : plan.batch_rows_max;
+}
+
 }  // namespace slip

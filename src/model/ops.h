@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "backend/lane.h"
 #include "base/ids.h"
 #include "model/config.h"
 #include "tensor/quant.h"
@@ -35,8 +37,20 @@ int32_t projected_width(const ModelConfig& config);
 int32_t mixed_width(const ModelConfig& config);
 int32_t act_width(const ModelConfig& config, Act act);
 
+// Limits that all memory is sized from.
+struct OpsPlan {
+  int32_t batch_rows_max = 0;
+  int32_t logit_rows_max = 0;
+  int32_t hidden_rows_max = 0;
+  int32_t states_max = 0;
+  int32_t n_splits = 0;  // W of backend/split_rule.h
+};
+
+int32_t act_rows(const OpsPlan& plan, Act act);
+
 enum class MatrixRef : int32_t { kNone = -1 };
 enum class VectorRef : int32_t { kNone = -1 };
+enum class ExpertsRef : int32_t { kNone = -1 };
 
 // What a matrix is for. A backend may keep those of products in an order of its own and round what
 // they multiply. Others are looked up, or decide: a router's logits stay as exact as they can be.
@@ -110,10 +124,9 @@ struct FfnRefs {
 };
 
 struct ExpertsArgs {
-  VectorRef norm{};                          // of the input, [hidden_size]
-  MatrixRef router{};                        // [n_experts, hidden_size]
-  std::span<const FfnRefs> experts;          // [n_experts]
-  FfnRefs shared;                            // kNone where the configuration has no shared expert
+  VectorRef norm{};    // of the input, [hidden_size]
+  MatrixRef router{};  // [n_experts, hidden_size]
+  ExpertsRef experts{};
   MatrixRef shared_gate = MatrixRef::kNone;  // [1, hidden_size]
 };
 
@@ -121,9 +134,25 @@ class Ops {
  public:
   virtual ~Ops() = default;
 
+  // Comes before the operations of a pass, which is the one that they are given. A device brings
+  // over here what they will look up.
+  virtual void begin(const Pass& pass) = 0;
+
+  // Rows [first_row, first_row + n_rows) of a place, [n_rows, act_width], as the host sees them
+  // until the next call. Waits for what computes them. Throws Error{kDevice} where that failed.
+  virtual std::span<const float> read(Act act, int32_t first_row, int32_t n_rows) = 0;
+  virtual void write(Act act, int32_t row, std::span<const float> values) = 0;
+
+  // What the fast paths have done so far; empty where there are none.
+  virtual std::vector<LaneReport> lanes() const { return {}; }
+
   // At load. The view's bytes outlive the ops; a backend may point at them, copy or repack.
   virtual MatrixRef add_matrix(const WeightView& weight, MatrixUse use) = 0;
   virtual VectorRef add_vector(std::span<const float> values) = 0;
+  // The networks of one layer, of matrices added before.
+  //   experts  [n_experts]
+  //   shared   kNone where the configuration has no shared expert
+  virtual ExpertsRef add_experts(std::span<const FfnRefs> experts, const FfnRefs& shared) = 0;
 
   // out[r, 0..hidden_size) = row tokens[r] of `table`.
   virtual void embed(const Pass& pass, MatrixRef table, Act out) = 0;

@@ -85,15 +85,15 @@ FfnRefs Transformer::add_ffn(const FfnWeights& weights) {
 }
 
 Transformer::Experts Transformer::add_experts(const ExpertsWeights& weights) {
-  Experts experts{.router = add_matrix(weights.router, MatrixUse::kOther),
-                  .shared_gate = add_matrix(weights.shared_gate, MatrixUse::kOther),
-                  .experts = {},
-                  .shared = add_ffn(weights.shared)};
-  for (const FfnWeights& expert : weights.experts) experts.experts.push_back(add_ffn(expert));
-  return experts;
+  std::vector<FfnRefs> routed;
+  for (const FfnWeights& expert : weights.experts) routed.push_back(add_ffn(expert));
+  return {.router = add_matrix(weights.router, MatrixUse::kOther),
+          .shared_gate = add_matrix(weights.shared_gate, MatrixUse::kOther),
+          .networks = ops_.add_experts(routed, add_ffn(weights.shared))};
 }
 
 void Transformer::forward(const Pass& pass, std::span<const RowCopy> logit_rows) {
+  ops_.begin(pass);
   ops_.embed(pass, embedding_, Act::kResidual);
   for (const Layer& layer : layers_) run_layer(pass, layer);
   ops_.norm(pass, {.x = Act::kResidual, .weight = norm_, .out = Act::kNormed});
@@ -137,8 +137,7 @@ void Transformer::run_ffn(const Pass& pass, const Layer& layer) {
   if (layer.ffn_kind == FfnKind::kExperts) {
     ops_.experts(pass, {.norm = layer.post_attention_norm,
                         .router = layer.experts.router,
-                        .experts = layer.experts.experts,
-                        .shared = layer.experts.shared,
+                        .experts = layer.experts.networks,
                         .shared_gate = layer.experts.shared_gate});
     return;
   }
@@ -166,13 +165,16 @@ void Transformer::run_delta_net(const Pass& pass, const Layer& layer) {
 }
 
 void Transformer::fold(const Pass& pass) {
+  ops_.begin(pass);
   for (const Layer& layer : layers_) {
     if (layer.mixer == MixerKind::kDeltaNet) run_delta_net(pass, layer);
   }
 }
 
-// kResidual = fusion [ norm(embedding) | norm(hidden) ], specification 5.1.
+// Begins a pass of the head: kResidual = fusion [ norm(embedding) | norm(hidden) ],
+// specification 5.1.
 void Transformer::fuse(const Pass& pass) {
+  ops_.begin(pass);
   ops_.embed(pass, embedding_, Act::kResidual);
   ops_.norm(pass, {.x = Act::kResidual, .weight = draft_head_.embedding_norm, .out = Act::kFusion});
   ops_.norm(pass, {.x = Act::kNormed,

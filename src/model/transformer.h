@@ -45,8 +45,7 @@ class Transformer {
   };
   struct Experts {
     MatrixRef router, shared_gate;
-    std::vector<FfnRefs> experts;
-    FfnRefs shared;
+    ExpertsRef networks;
   };
   struct Layer {
     MixerKind mixer;

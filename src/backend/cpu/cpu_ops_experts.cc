@@ -83,8 +83,9 @@ int64_t CpuExperts::workspace_bytes() const {
 
 void CpuExperts::run(const Pass& pass, const ExpertsArgs& args) {
   storage_.check_pass(pass);
-  SLIP_CHECK(args.experts.size() == index(config_.n_experts));
-  const FfnRefs& one = args.experts.front();  // of networks that are all stored alike
+  const std::span<const FfnRefs> routed = storage_.experts_of(args.experts).routed;
+  SLIP_CHECK(routed.size() == index(config_.n_experts));
+  const FfnRefs& one = routed.front();  // of networks that are all stored alike
   const std::array refs = {one.gate, one.up, one.down};
   products_.count(refs, pass.n_rows());
   for (int32_t row = 0; row < pass.n_rows(); row += slab_rows_)
@@ -161,6 +162,7 @@ void CpuExperts::choose(int32_t row, int thread) {
 
 // A place in inputs_ for every slot: expert after expert, rows ascending.
 void CpuExperts::sort_rows(const ExpertsArgs& args, int32_t n_rows) {
+  const ExpertsOfLayer& experts = storage_.experts_of(args.experts);
   const auto slots = std::span(chosen_).first(index(n_rows) * index(per_row_));
   std::ranges::fill(begin_, 0);
   for (const int32_t expert : slots) ++begin_[index(expert) + 1];
@@ -169,7 +171,7 @@ void CpuExperts::sort_rows(const ExpertsArgs& args, int32_t n_rows) {
     const int32_t n = begin_[index(e) + 1];
     begin_[index(e) + 1] += begin_[index(e)];
     if (n == 0) continue;
-    groups_.push_back({.ffn = e < config_.n_experts ? args.experts[index(e)] : args.shared,
+    groups_.push_back({.ffn = e < config_.n_experts ? experts.routed[index(e)] : experts.shared,
                        .begin = begin_[index(e)],
                        .n_rows = n,
                        .prepared = nullptr});

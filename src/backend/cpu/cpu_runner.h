@@ -6,6 +6,7 @@
 
 #include "backend/runner.h"
 #include "io/model_file.h"
+#include "model/stored_state.h"
 #include "model/weights.h"
 
 namespace slip::cpu {
@@ -20,5 +21,8 @@ std::unique_ptr<Runner> load_runner(const ModelFile& file, const RunnerOptions& 
 //   fingerprint  of the model, in the states that the runner saves and loads
 std::unique_ptr<Runner> make_runner(LoadedModel model, uint64_t fingerprint,
                                     const RunnerOptions& options);
+
+// Of the states that such a runner saves and loads.
+StateKind stored_kind(uint64_t fingerprint, DType kv_type);
 
 }  // namespace slip::cpu

@@ -9,7 +9,7 @@
 
 #include "backend/cpu/bench_setup.h"
 #include "backend/cpu/cpu_ops.h"
-#include "backend/cpu/state_table.h"
+#include "backend/cpu/cpu_states.h"
 #include "base/check.h"
 #include "base/error.h"
 #include "base/rng.h"
@@ -31,8 +31,10 @@ struct AttentionSetup {
         config(make_config(o)),
         lanes(lanes_for("attention", o.kernel)),
         kernel(choose_attention(device.table, config.attention, o.kv_type, lanes.attention)),
-        states(StateLayout(config, kernel.format(o.head_dim)), 1, o.capacity_tokens,
-               o.capacity_tokens),
+        states(StateLayout(config, kernel.format(o.head_dim)),
+               {.states_max = 1,
+                .context_tokens_max = o.capacity_tokens,
+                .cache_tokens_max = o.capacity_tokens}),
         state(states.open({}).value()),
         ops(config, states.layout(), states.all(),
             {.batch_rows_max = kSegmentRowsMax,
@@ -43,7 +45,7 @@ struct AttentionSetup {
     SLIP_CHECK(states.reserve(state, o.capacity_tokens));
     const auto n_blocks = (o.context_tokens + kCacheBlockTokens - 1) / kCacheBlockTokens;
     fill_cache(states.layout().kv,
-               std::span(states[state].blocks).first(static_cast<size_t>(n_blocks)));
+               std::span(states.memory(state).blocks).first(static_cast<size_t>(n_blocks)));
     for (int32_t r = 0; r < kSegmentRowsMax; ++r) {
       for (size_t i = 0; i < ops.stride(Act::kProjected); ++i) {
         ops.row(Act::kProjected, r)[i] =
@@ -82,7 +84,7 @@ struct AttentionSetup {
   ModelConfig config;
   Lanes lanes;
   const AttentionKernel& kernel;
-  StateTable states;
+  CpuStates states;
   StateId state;
   CpuOps ops;
   int32_t next_layer = 0;

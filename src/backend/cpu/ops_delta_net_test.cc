@@ -45,14 +45,14 @@ struct DeltaNet {
             .a_log = ops->add_vector(random_floats(n_heads, 2, 0.3f)),
             .dt_bias = ops->add_vector(random_floats(n_heads, 3)),
             .norm = ops->add_vector(random_floats(static_cast<size_t>(shape.value_dim), 4))};
-    for (SequenceState& s : world.states) s.n_folded = s.n_committed = kBegin;
+    for (SequenceProgress& p : progress) p.n_folded = p.n_committed = kBegin;
   }
 
   // Runs the segments and moves the counters as a runner does, keeping `n_accepted` drafts of each.
   // Rows of a sequence are a function of their positions; rows from `spoiled_from` on are others.
   std::span<float> run(std::vector<PassSegment> segments, int32_t n_accepted = 0,
                        int32_t spoiled_from = 1 << 20) {
-    for (PassSegment& s : segments) s.n_fold = world.states[index(s.state)].n_to_fold();
+    for (PassSegment& s : segments) s.n_fold = progress[index(s.state)].n_to_fold();
     const PassOf pass(segments);
     int32_t row = 0;
     for (const PassSegment& s : segments) {
@@ -67,7 +67,7 @@ struct DeltaNet {
     std::ranges::fill(out, kNan);
     ops->delta_net(pass, args);
     for (const PassSegment& s : segments) {
-      SequenceState& moved = world.states[index(s.state)];
+      SequenceProgress& moved = progress[index(s.state)];
       moved.n_folded = s.position + s.n_certain;
       moved.n_committed = moved.n_folded + std::min(n_accepted, s.n_rows - s.n_certain);
     }
@@ -78,10 +78,11 @@ struct DeltaNet {
     return {out.begin(), out.end()};
   }
 
-  int32_t position() const { return world.states[0].n_committed; }
+  int32_t position() const { return progress[0].n_committed; }
   const SequenceState& state() const { return world.states[0]; }
 
   World world;
+  std::array<SequenceProgress, 2> progress;
   std::unique_ptr<OpsStorage> ops;
   DeltaNetArgs args;
 };

@@ -46,9 +46,10 @@ struct Experts {
     args.router = add({WeightFormat::kF32, 0, e.n_experts, kWidth}, 1, MatrixUse::kOther);
     for (int32_t i = 0; i < e.n_experts; ++i)
       refs.push_back(add_ffn(c.format, e.intermediate_size, 100 * static_cast<uint64_t>(i + 1)));
-    args.experts = refs;
+    FfnRefs shared;
+    if (e.shared_intermediate_size > 0) shared = add_ffn(c.format, e.shared_intermediate_size, 7);
+    args.experts = ops.add_experts(refs, shared);
     if (e.shared_intermediate_size == 0) return;
-    args.shared = add_ffn(c.format, e.shared_intermediate_size, 7);
     args.shared_gate = add({WeightFormat::kBF16, 0, 1, kWidth}, 8, MatrixUse::kOther);
   }
 
@@ -174,7 +175,7 @@ struct ByHand {
   // The first element after one row of ones; the norm leaves ones as they are.
   float run() {
     std::fill_n(ops->act(Act::kResidual), 8, 1.0f);
-    args.experts = refs;
+    args.experts = ops->add_experts(refs, shared);
     ops->experts(one_segment(1), args);
     return ops->act(Act::kResidual)[0];
   }
@@ -184,6 +185,7 @@ struct ByHand {
   std::unique_ptr<OpsStorage> ops;
   std::deque<std::vector<float>> memory;
   std::vector<FfnRefs> refs;
+  FfnRefs shared;
   ExpertsArgs args;
 };
 
@@ -215,7 +217,7 @@ TEST(ReferenceExperts, AddTheSharedExpertThroughItsGate) {
             .intermediate_size = 8,
             .shared_intermediate_size = 8});
   add_router(h);
-  h.args.shared = h.network(7);
+  h.shared = h.network(7);
   std::vector<float>& gate = h.memory.emplace_back(8);
   gate[0] = -std::log(3.0f);  // sigmoid: 1 / 4
   h.args.shared_gate = h.add(gate, 1);

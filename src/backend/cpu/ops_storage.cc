@@ -43,9 +43,16 @@ OpsStorage::OpsStorage(const ModelConfig& config, const StateLayout& layout,
   }
 }
 
-int32_t OpsStorage::act_rows(Act act) const {
-  if (act == Act::kSelected || act == Act::kLogits) return plan_.logit_rows_max;
-  return act == Act::kHidden ? plan_.hidden_rows_max : plan_.batch_rows_max;
+void OpsStorage::begin(const Pass& pass) { check_pass(pass); }
+
+std::span<const float> OpsStorage::read(Act act, int32_t first_row, int32_t n_rows) {
+  SLIP_CHECK(first_row >= 0 && first_row + n_rows <= act_rows(act));
+  return {row(act, first_row), static_cast<size_t>(n_rows) * stride(act)};
+}
+
+void OpsStorage::write(Act act, int32_t row, std::span<const float> values) {
+  SLIP_CHECK(row >= 0 && row < act_rows(act) && values.size() == stride(act));
+  std::ranges::copy(values, this->row(act, row));
 }
 
 MatrixRef OpsStorage::add_matrix(const WeightView& weight, MatrixUse use) {
@@ -60,6 +67,11 @@ MatrixRef OpsStorage::add_matrix(const WeightView& weight, MatrixUse use) {
 VectorRef OpsStorage::add_vector(std::span<const float> values) {
   vectors_.emplace_back(values.begin(), values.end());
   return static_cast<VectorRef>(vectors_.size() - 1);
+}
+
+ExpertsRef OpsStorage::add_experts(std::span<const FfnRefs> experts, const FfnRefs& shared) {
+  experts_.push_back({{experts.begin(), experts.end()}, shared});
+  return static_cast<ExpertsRef>(experts_.size() - 1);
 }
 
 void OpsStorage::copy_rows(Act from, Act to, std::span<const RowCopy> copies) {

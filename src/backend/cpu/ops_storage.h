@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backend/cpu/sequence_state.h"
-#include "backend/lane.h"
 #include "model/ops.h"
 #include "tensor/buffer.h"
 
@@ -24,17 +23,13 @@ inline constexpr int32_t kSplits = 8;
 // "cpu (avx2, 2 threads)"
 std::string device_name(std::string_view kernels, int n_threads);
 
-// Limits that all memory is sized from.
-struct OpsPlan {
-  int32_t batch_rows_max = 0;
-  int32_t logit_rows_max = 0;
-  int32_t hidden_rows_max = 0;
-  int32_t states_max = 0;
-  int32_t n_splits = 0;  // W of backend/split_rule.h
-};
-
 // Throws Error{kUnsupportedModel} for widths that the vector kernels cannot divide.
 void check_widths(const ModelConfig& config);
+
+struct ExpertsOfLayer {
+  std::vector<FfnRefs> routed;  // [n_experts]
+  FfnRefs shared;
+};
 
 class OpsStorage : public Ops {
  public:
@@ -46,15 +41,17 @@ class OpsStorage : public Ops {
 
   // Keeps the view. Throws Error{kUnsupportedModel} where n_in or the group size is not a multiple
   // of 8.
+  void begin(const Pass& pass) override;
+  std::span<const float> read(Act act, int32_t first_row, int32_t n_rows) final;
+  void write(Act act, int32_t row, std::span<const float> values) final;
+
   MatrixRef add_matrix(const WeightView& weight, MatrixUse use) final;
   VectorRef add_vector(std::span<const float> values) final;
+  ExpertsRef add_experts(std::span<const FfnRefs> experts, const FfnRefs& shared) final;
   void copy_rows(Act from, Act to, std::span<const RowCopy> copies) final;
 
   // [n_rows, act_width(config, act)]
   float* act(Act act) const { return acts_[static_cast<size_t>(act)].data(); }
-
-  // Empty for what has none.
-  virtual std::vector<LaneReport> lanes() const { return {}; }
 
   // Weights that are kept in another order besides the file's, bytes.
   virtual int64_t packed_bytes() const { return 0; }
@@ -70,12 +67,15 @@ class OpsStorage : public Ops {
   float* row(Act act, int32_t index) const {
     return this->act(act) + static_cast<size_t>(index) * stride(act);
   }
-  int32_t act_rows(Act act) const;
+  int32_t act_rows(Act act) const { return slip::act_rows(plan_, act); }
   const WeightView& matrix(MatrixRef ref) const { return matrices_[static_cast<size_t>(ref)]; }
   // Empty for kNone.
   std::span<const float> vector(VectorRef ref) const {
     if (ref == VectorRef::kNone) return {};
     return vectors_[static_cast<size_t>(ref)];
+  }
+  const ExpertsOfLayer& experts_of(ExpertsRef ref) const {
+    return experts_[static_cast<size_t>(ref)];
   }
   SequenceState& state(StateId id) const { return states_[index(id)]; }
 
@@ -103,6 +103,7 @@ class OpsStorage : public Ops {
   std::array<FloatBuffer, kActCount> acts_;
   std::vector<WeightView> matrices_;
   std::vector<std::vector<float>> vectors_;
+  std::vector<ExpertsOfLayer> experts_;
 };
 
 }  // namespace slip::cpu

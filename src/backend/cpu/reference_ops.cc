@@ -205,6 +205,7 @@ void ReferenceOps::add_ffn(const FfnRefs& ffn, double weight, std::span<const do
 void ReferenceOps::experts(const Pass& pass, const ExpertsArgs& args) {
   check_pass(pass);
   const ExpertsConfig& e = config().experts;
+  const ExpertsOfLayer& experts = experts_of(args.experts);
   const std::span<const float> norm = vector(args.norm);
   for (int32_t r = 0; r < pass.n_rows(); ++r) {
     const std::span<float> residual(row(Act::kResidual, r), norm.size());
@@ -227,9 +228,9 @@ void ReferenceOps::experts(const Pass& pass, const ExpertsArgs& args) {
 
     std::vector<double> sum(residual.begin(), residual.end());
     for (const size_t expert : order)
-      add_ffn(args.experts[expert], e.renormalise ? p[expert] / chosen : p[expert], x, sum);
+      add_ffn(experts.routed[expert], e.renormalise ? p[expert] / chosen : p[expert], x, sum);
     if (args.shared_gate != MatrixRef::kNone)
-      add_ffn(args.shared, sigmoid(multiply(args.shared_gate, x)[0]), x, sum);
+      add_ffn(experts.shared, sigmoid(multiply(args.shared_gate, x)[0]), x, sum);
     for (size_t i = 0; i < sum.size(); ++i) residual[i] = static_cast<float>(sum[i]);
   }
 }

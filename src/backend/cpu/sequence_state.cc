@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/sequence_progress.h"
+
 namespace slip::cpu {
 
 StateLayout::StateLayout(const ModelConfig& config, const KvFormat& format)
@@ -33,8 +35,7 @@ size_t StateLayout::kept_floats() const {
 
 int32_t StateLayout::cached_tokens(int32_t layer, int32_t n_committed,
                                    bool keeps_draft_history) const {
-  if (layer < n_trunk_kv_layers) return n_committed;
-  return keeps_draft_history ? std::max(n_committed - 1, 0) : 0;
+  return stored_cache_tokens(n_committed, layer >= n_trunk_kv_layers, keeps_draft_history);
 }
 
 int64_t StateLayout::n_bytes() const {

@@ -1,13 +1,12 @@
-// Everything that one sequence is on the CPU. Owned by StateTable; the ops read and write it, the
-// runner moves its counters.
+// The memory of one sequence on the CPU. Owned by CpuStates; the ops read and write it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "backend/batch.h"
 #include "backend/cpu/kv_layout.h"
-#include "backend/sequence_progress.h"
 #include "model/config.h"
 #include "tensor/buffer.h"
 
@@ -33,8 +32,7 @@ struct StateLayout {
       const;  // conv_channels + 2 * n_value_heads: [q|k|v before convolution | decay exp(g) | beta]
   size_t kept_floats() const;  // [kDraftTokensMax, kept_width]
 
-  // Tokens that KV layer `layer` holds in a stored state: the draft head's cache, the last layer of
-  // a model that has one, lags by the entry whose next token is not the state's.
+  // Tokens that KV layer `layer` holds in a stored state.
   int32_t cached_tokens(int32_t layer, int32_t n_committed, bool keeps_draft_history) const;
 
   int64_t n_bytes() const;  // of one state, its cache blocks and hidden rows excluded
@@ -42,9 +40,8 @@ struct StateLayout {
 
 inline constexpr int32_t kStripColumns = 32;
 
-struct SequenceState : SequenceProgress {
+struct SequenceState {
   std::vector<std::byte*> blocks;  // cache block i holds positions [64 i, 64 i + 64)
-  std::vector<int32_t> granules;   // of the pool, in order
 
   FloatBuffer recurrent;  // [n_recurrent_layers, recurrent_floats], up to position n_folded
   FloatBuffer conv;       // [n_recurrent_layers, conv_floats]

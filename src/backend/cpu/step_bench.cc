@@ -9,8 +9,7 @@
 
 #include "backend/cpu/bench_setup.h"
 #include "backend/cpu/cpu_runner.h"
-#include "backend/cpu/state_io.h"
-#include "backend/cpu/state_table.h"
+#include "backend/cpu/cpu_states.h"
 #include "backend/split_rule.h"
 #include "backend/stepped_state.h"
 #include "base/check.h"
@@ -42,17 +41,19 @@ StateLayout stored_layout(const StepBenchOptions& options) {
 std::vector<std::byte> stored_context(const StepBenchOptions& options) {
   const StateLayout layout = stored_layout(options);
   const int32_t n_tokens = options.context_tokens;
-  StateTable states(layout, 1, n_tokens, n_tokens);
+  CpuStates states(layout,
+                   {.states_max = 1, .context_tokens_max = n_tokens, .cache_tokens_max = n_tokens});
   const StateId id = states.open({}).value();
   SLIP_CHECK(states.reserve(id, n_tokens));
-  SequenceState& state = states[id];
-  fill_cache(layout.kv, state.blocks);
+  SequenceState& memory = states.memory(id);
+  fill_cache(layout.kv, memory.blocks);
+  fill_normal(memory.recurrent.span(), 2, 0.1f);
+  fill_normal(memory.conv.span(), 3, 1.0f);
+  SequenceProgress& state = states[id];
   for (int32_t i = 0; i < n_tokens; ++i)
     state.ids.push_back(made_up_token(i, options.model.config.vocab_size));
-  fill_normal(state.recurrent.span(), 2, 0.1f);
-  fill_normal(state.conv.span(), 3, 1.0f);
   state.n_committed = state.n_folded = n_tokens;
-  return write_state(state, {}, layout, kFingerprint);
+  return write_state(states, id, {}, stored_kind(kFingerprint, options.kv_type));
 }
 
 // What steps of a model read and compute, by rows.

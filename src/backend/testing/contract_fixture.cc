@@ -8,6 +8,11 @@ void PrintTo(const ContractCase& contract_case, std::ostream* out) { *out << con
 
 std::string case_name(const testing::TestParamInfo<ContractCase>& info) { return info.param.name; }
 
+void RunnerContract::SetUp() {
+  if (!GetParam().why_skipped) return;
+  if (const std::string why = GetParam().why_skipped(); !why.empty()) GTEST_SKIP() << why;
+}
+
 RunnerOptions RunnerContract::small_plan() {
   return {.n_threads = 1,
           .context_tokens_max = 512,

@@ -21,11 +21,13 @@ namespace slip::contract {
 struct ContractCase {
   std::string name;  // letters, digits and underscores
   std::function<std::unique_ptr<Runner>(const RunnerOptions&)>
-      make;  // runs contexts of 16384 tokens and more
+      make;  // runs contexts of 32768 tokens and more
   std::function<std::unique_ptr<Runner>(const RunnerOptions&)>
       make_other;  // of the same shape, with other weights
   std::optional<TokenId>
       poison;  // a token whose rows are not finite and that no row chooses, where there is one
+  std::function<std::string()>
+      why_skipped;  // may be missing; what this machine lacks, empty where it can run the case
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest finds it by this name
@@ -41,6 +43,8 @@ struct Start {
 
 class RunnerContract : public testing::TestWithParam<ContractCase> {
  protected:
+  void SetUp() override;
+
   // Room for twelve sequences, even where a runner hands out cache in pieces of a few thousand
   // tokens.
   static RunnerOptions small_plan();

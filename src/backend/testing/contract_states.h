@@ -111,7 +111,7 @@ TEST_P(RunnerContract, ForkOfAForkOutlivesItsAncestors) {
   EXPECT_TRUE(same_bytes(after.saved.back(), start.plain.saved[29]));
 }
 
-inline constexpr int32_t kLongContext = 16384;
+inline constexpr int32_t kLongContext = 32768;
 
 inline RunnerOptions two_context_plan(int32_t states_max) {
   return {.n_threads = 1,

@@ -64,6 +64,11 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   return lane_value<T>(exchange(mask, &value, sizeof value), lane ^ lane_mask);
 }
+template <class T>
+T __shfl_sync(unsigned mask, T value, int lane) {
+  using namespace slip::cuda::emulation;
+  return lane_value<T>(exchange(mask, &value, sizeof value), lane);
+}
 inline float __uint_as_float(unsigned x) {
   float y;
   std::memcpy(&y, &x, sizeof y);

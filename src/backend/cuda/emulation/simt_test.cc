@@ -70,6 +70,13 @@ TEST(Emulation, LanesOfAMaskExchangeWithoutTheOthers) {
     EXPECT_EQ(got[static_cast<size_t>(lane)], lane < 8 ? (lane ^ 3) * 10 : -1) << "lane " << lane;
 }
 
+TEST(Emulation, AShuffleGivesEveryLaneWhatOneHas) {
+  run_grid(kOneBlock, {32, 1, 1}, 0, [] {
+    const auto lane = static_cast<int>(threadIdx.x);
+    EXPECT_EQ(__shfl_sync(0xFFFFFFFFu, lane * 10, 7), 70);
+  });
+}
+
 TEST(Emulation, VotesOfTheBlockAreThoseOfOneBarrier) {
   run_grid(kOneBlock, {64, 1, 1}, 0, [] {
     EXPECT_EQ(__syncthreads_or(threadIdx.x == 5 ? 1 : 0), 1);

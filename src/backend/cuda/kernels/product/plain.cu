@@ -1,5 +1,5 @@
+#include "backend/cuda/kernels/product/dot_rows.h"
 #include "backend/cuda/kernels/product/plain.h"
-#include "backend/cuda/kernels/weight_value.h"
 #include "backend/cuda/tile/lanes.h"
 #include "backend/cuda/tile/launch.h"
 #include "backend/cuda/tile/math.h"
@@ -10,21 +10,6 @@ namespace {
 constexpr int kPlainRows = 8;  // of x that share a weight's decoding
 constexpr unsigned kPlainWarps = 8;
 
-// Rows [row, row + n_rows) of x by row `out` of a matrix; every lane gets the sums. A lane adds
-// every 32nd term, the lanes are added by a fixed tree: no sum depends on the rows beside it.
-__device__ void dot_rows(const ProductParams& p, const DeviceMatrix& m, int64_t out, int32_t row,
-                         int n_rows, float (&sums)[kPlainRows]) {
-  for (float& sum : sums) sum = 0;
-  for (int32_t i = lane_index(); i < m.n_in; i += kWarpLanes) {
-    const float weight = weight_value(m, out, i);
-    SLIP_UNROLL
-    for (int r = 0; r < kPlainRows; ++r)
-      if (r < n_rows) sums[r] = fmaf(weight, p.x[(row + r) * p.x_stride + i], sums[r]);
-  }
-  SLIP_UNROLL
-  for (int r = 0; r < kPlainRows; ++r) sums[r] = sum_of_lanes(sums[r]);
-}
-
 // Column `column` of the result for up to kPlainRows rows.
 __device__ void store_column(const ProductParams& p, int32_t column, int32_t row, int n_rows) {
   int64_t out = column;
@@ -32,9 +17,10 @@ __device__ void store_column(const ProductParams& p, int32_t column, int32_t row
   while (p.epilogue == ProductEpilogue::kNone && out >= p.weights[at].n_out)
     out -= p.weights[at++].n_out;
   float sums[kPlainRows], ups[kPlainRows];
-  dot_rows(p, p.weights[at], out, row, n_rows, sums);
+  const float* x = p.x + row * p.x_stride;
+  dot_rows(p.weights[at], out, x, p.x_stride, n_rows, sums);
   const bool is_gated = p.epilogue == ProductEpilogue::kSiluMul;
-  if (is_gated) dot_rows(p, p.weights[1], out, row, n_rows, ups);
+  if (is_gated) dot_rows(p.weights[1], out, x, p.x_stride, n_rows, ups);
   if (lane_index() != 0) return;
   for (int r = 0; r < n_rows; ++r) {
     float* to = p.out + (row + r) * p.out_stride + column;

@@ -1,6 +1,6 @@
 // Stored states do not depend on the order in which a kernel keeps its cache, and say what they
 // hold.
-#include "backend/cpu/state_io.h"
+#include "backend/cpu/state_body.h"
 
 #include "backend/cpu/cpu_runner.h"
 #include "backend/testing/contract_driver.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int32_t kTokens = 150;  // three blocks, the last one partly
 
-class StateIo : public testing::Test {
+class StateBody : public testing::Test {
  protected:
   std::unique_ptr<Runner> runner(const std::string& kernels, DType kv_type) const {
     return load_runner(file_, {.n_threads = 1,
@@ -35,7 +35,7 @@ class StateIo : public testing::Test {
   ModelFile file_ = ModelFile::open(folder_.path());
 };
 
-TEST_F(StateIo, ComesBackFromAnyOtherOrderOfTheCache) {
+TEST_F(StateBody, ComesBackFromAnyOtherOrderOfTheCache) {
   for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
     const auto definition = runner("reference", type);
     const auto best = runner("", type);
@@ -46,7 +46,7 @@ TEST_F(StateIo, ComesBackFromAnyOtherOrderOfTheCache) {
   }
 }
 
-TEST_F(StateIo, RefusesACacheOfAnotherType) {
+TEST_F(StateBody, RefusesACacheOfAnotherType) {
   const auto half = runner("", DType::kBF16);
   const auto whole = runner("", DType::kF32);
   const contract::Bytes written = read_and_save(*half);
@@ -54,7 +54,7 @@ TEST_F(StateIo, RefusesACacheOfAnotherType) {
                                [&] { whole->load(written); }));
 }
 
-TEST_F(StateIo, SixteenBitsTakeHalfTheCache) {
+TEST_F(StateBody, SixteenBitsTakeHalfTheCache) {
   const auto half = runner("", DType::kBF16);
   const auto whole = runner("", DType::kF32);
   EXPECT_EQ(2 * half->info().cache_bytes_per_token, whole->info().cache_bytes_per_token);
