@@ -10,11 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "app/answer.h"
+#include "test_device.h"
 
 namespace slip {
 namespace {
 
-const std::filesystem::path kPrompts = std::filesystem::path(SLIP_SOURCE_DIR) / "examples/prompts";
+const std::filesystem::path kPrompts = source_root() / "examples/prompts";
 // Sanitizers look for other mistakes than a wrong token and make everything ten times as slow.
 #if defined(SLIP_SANITIZED)
 constexpr int32_t kTokensMax = 32;
@@ -32,8 +33,11 @@ constexpr int32_t kCopyDepths[] = {1, 2, 4, 7, 8, 15, 16, 31};
 
 // Loaded once: loading is not what is tested here.
 const ModelSession& session() {
-  static const ModelSession kSession = load_session(
-      {.model = SLIP_SOURCE_DIR "/models/tiny-coder", .n_threads = 1, .context_tokens = 8192});
+  static const ModelSession kSession =
+      load_session({.model = (source_root() / "models/tiny-coder").string(),
+                    .device = test_device(),
+                    .n_threads = 1,
+                    .context_tokens = 8192});
   return kSession;
 }
 

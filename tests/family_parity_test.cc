@@ -11,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/cpu/cpu_runner.h"
 #include "draft/chooser.h"
 #include "draft/copy_source.h"
 #include "draft/mtp_source.h"
@@ -22,12 +21,12 @@
 #include "model/families/family.h"
 #include "parity_sequence.h"
 #include "rule_model.h"
+#include "test_device.h"
 
 namespace slip {
 namespace {
 
-const std::filesystem::path kFolder =
-    std::filesystem::path(SLIP_SOURCE_DIR) / "tests/golden/families";
+const std::filesystem::path kFolder = source_root() / "tests/golden/families";
 
 // Sanitizers look for other mistakes than a wrong bit and make everything ten times as slow.
 #if defined(SLIP_SANITIZED)
@@ -94,10 +93,10 @@ class Golden {
   Expected expected(const char* key) const { return Expected(json_.at(key)); }
 
   std::unique_ptr<Runner> load(int n_threads) const {
-    return cpu::load_runner(model_, {.n_threads = n_threads,
-                                     .context_tokens_max = kContextTokens,
-                                     .states_max = 2,
-                                     .batch_rows_max = 64});
+    return load_on_test_device(model_, {.n_threads = n_threads,
+                                        .context_tokens_max = kContextTokens,
+                                        .states_max = 2,
+                                        .batch_rows_max = 64});
   }
 
  private:
@@ -307,6 +306,7 @@ TEST_P(FamilyParity, ChunksOfAnyLengthEndWithTheLogitsOfTransformers) {
 }
 
 TEST_P(FamilyParity, DefinitionsGiveTheLogitsOfTransformers) {
+  if (!is_on_cpu()) GTEST_SKIP() << kOfTheCpu;
   const Golden golden(GetParam());
   expect_prompt_parity(golden, kDefinitions, 7);
 }
@@ -319,7 +319,7 @@ TEST_P(FamilyParity, DraftHeadIsThatOfTheDefinition) {
     SCOPED_TRACE(n_rows);
     expect_draft_parity(golden, kBestKernels, n_rows);
   }
-  expect_draft_parity(golden, kDefinitions, 7);
+  if (is_on_cpu()) expect_draft_parity(golden, kDefinitions, 7);
 }
 
 TEST_P(FamilyParity, RowsHaveTheSameBitsInSegmentsOfAnyLength) {

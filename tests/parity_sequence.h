@@ -11,11 +11,12 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/cpu/cpu_runner.h"
+#include "app/backends.h"
 #include "backend/runner.h"
 #include "backend/split_rule.h"
 #include "base/cpu_features.h"
 #include "io/model_file.h"
+#include "test_device.h"
 
 namespace slip {
 
@@ -40,19 +41,29 @@ inline double relative_error(std::span<const float> got, std::span<const float> 
   return error / scale;
 }
 
+inline bool is_on_cpu() { return find_device(test_device()).backend.name == "cpu"; }
+
+inline constexpr const char* kOfTheCpu = "the CPU alone has tables of kernels to choose from";
+
 // The best that this machine can run with float inputs: products of the matrix unit round theirs.
-inline const std::string kBestKernels = cpu_features().amx_bf16 ? "avx512" : "";
+inline const std::string kBestKernels = is_on_cpu() && cpu_features().amx_bf16 ? "avx512" : "";
 inline const std::string kDefinitions = "reference";  // plain loops, what kernels are tested with
 inline constexpr int32_t kContextTokens = 512;  // more than any golden sequence with its drafts
+
+inline std::unique_ptr<Runner> load_on_test_device(const ModelFile& model, RunnerOptions options) {
+  const DeviceChoice device = find_device(test_device());
+  options.device_index = device.index;
+  return device.backend.load(model, options);
+}
 
 class ParitySequence {
  public:
   //   kernels  as RunnerOptions has it
   ParitySequence(const ModelFile& model, const std::string& kernels, const StateOptions& options)
-      : runner_(cpu::load_runner(model, {.context_tokens_max = kContextTokens,
-                                         .states_max = 1,
-                                         .kernels = kernels,
-                                         .kv_type = DType::kF32})),
+      : runner_(load_on_test_device(model, {.context_tokens_max = kContextTokens,
+                                            .states_max = 1,
+                                            .kernels = kernels,
+                                            .kv_type = DType::kF32})),
         state_(runner_->open(options).value()) {
     EXPECT_TRUE(runner_->reserve(state_, kContextTokens));
   }

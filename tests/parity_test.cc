@@ -1,4 +1,4 @@
-// Parity with Hugging Face transformers: the CPU backend against the golden files that
+// Parity with Hugging Face transformers: a device (test_device.h) against the golden files that
 // tools/make_golden.py wrote, on random small checkpoints and on the embedded model.
 #include <algorithm>
 #include <cstring>
@@ -15,11 +15,12 @@
 #include "io/model_file.h"
 #include "io/safetensors.h"
 #include "parity_sequence.h"
+#include "test_device.h"
 
 namespace slip {
 namespace {
 
-const std::filesystem::path kRoot = SLIP_SOURCE_DIR;
+const std::filesystem::path kRoot = source_root();
 
 struct Golden {
   ModelFile model;
@@ -124,11 +125,17 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-class PromptParity : public testing::TestWithParam<Case> {};
-class VerifyParity : public testing::TestWithParam<Case> {};
-class DraftParity : public testing::TestWithParam<Case> {};
-class ChainParity : public testing::TestWithParam<Case> {};
-class GreedyParity : public testing::TestWithParam<Case> {};
+class Parity : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (GetParam().kernels == kDefinitions && !is_on_cpu()) GTEST_SKIP() << kOfTheCpu;
+  }
+};
+class PromptParity : public Parity {};
+class VerifyParity : public Parity {};
+class DraftParity : public Parity {};
+class ChainParity : public Parity {};
+class GreedyParity : public Parity {};
 
 // Certain rows give logits for the last one only, so a segment of one row covers every row and
 // longer ones their ends.
@@ -235,7 +242,7 @@ TEST_P(GreedyParity, ContinuationIsThatOfTransformers) {
 // move as far).
 TEST(MatrixUnitParity, LogitsAreThoseOfTransformersButForRoundedInputs) {
   constexpr double kRounded = 1e-2;
-  if (!cpu_features().amx_bf16) GTEST_SKIP() << "this machine has no matrix unit";
+  if (!is_on_cpu() || !cpu_features().amx_bf16) GTEST_SKIP() << "there is no matrix unit here";
   const Golden golden("tiny-coder");
   const std::vector<TokenId> tokens = golden.ids("tokens");
   ParitySequence sequence(golden.model, "amx", {});

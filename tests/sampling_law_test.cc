@@ -12,11 +12,12 @@
 
 #include "app/answer.h"
 #include "engine/engine.h"
+#include "test_device.h"
 
 namespace slip {
 namespace {
 
-const std::filesystem::path kPrompts = std::filesystem::path(SLIP_SOURCE_DIR) / "examples/prompts";
+const std::filesystem::path kPrompts = source_root() / "examples/prompts";
 #if defined(SLIP_SANITIZED)
 constexpr int32_t kTokensMax = 24;
 constexpr uint64_t kRounds = 6'000;
@@ -30,7 +31,8 @@ const DraftOptions kDrafts[] = {{.source = "mtp", .depth = 1},   {.source = "mtp
 #endif
 
 ModelSession load_with(int32_t n_threads) {
-  return load_session({.model = SLIP_SOURCE_DIR "/models/tiny-coder",
+  return load_session({.model = (source_root() / "models/tiny-coder").string(),
+                       .device = test_device(),
                        .n_threads = n_threads,
                        .context_tokens = 8192});
 }

@@ -48,7 +48,7 @@ TESTS_MAY_ALSO_INCLUDE = {
 # Pattern in C++ code, comments and literals excepted -> (folders where it is fine, what to do instead); "tests" stands for
 # the tests beside the code, too.
 BANNED_CODE = {
-    r"\b(?:secure_)?getenv\s*\(": (["src/app"], "read the environment in app/"),
+    r"\b(?:secure_)?getenv\s*\(": (["src/app", "tests"], "read the environment in app/"),
     r"\b(?:v?f?printf|puts)\s*\(|\bstd::c(?:out|err|log)\b":
         (["src/app", "src/base", "tests", "bench", "tools"], "use base/log.h"),
     r"\bcatch\s*\(\s*\.\.\.\s*\)": ([], "name the exception, thread roots catch slip::Error and std::exception"),
