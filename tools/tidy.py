@@ -96,7 +96,7 @@ TESTED_THROUGH = {
         "src/backend/cuda/kernels/attention/append.cu", "src/backend/cuda/kernels/attention/plain.cu"],
     "src/backend/cuda/copy_test.cc": ["src/backend/cuda/kernels/copy/copy.cu"],
     "src/backend/cuda/cuda_runner_test.cc": [
-        "src/backend/cuda/cuda_ops.cc", "src/backend/cuda/device_states.cc", "src/backend/cuda/device_weights.cc"],
+        "src/backend/cuda/cuda_ops.cc", "src/backend/cuda/device_states.cc"],
     "src/backend/cuda/delta_net_test.cc": ["src/backend/cuda/kernels/delta_net/delta_net.cu"],
     "src/backend/cuda/device_test.cc": [
         "src/backend/cuda/device/cuda_device.cc", "src/backend/cuda/emulation/emulated_device.cc"],

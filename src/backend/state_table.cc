@@ -37,17 +37,26 @@ std::optional<StateId> StateTable::open(const StateOptions& options) {
 }
 
 void StateTable::close(StateId id) {
+  release(id, 0);
   Held& state = held(id);
-  detach_all(id);
-  for (const int32_t granule : state.granules) pool_.release(granule);
-  state.granules.clear();
   state.progress.ids.clear();
   state.progress.is_open = false;
 }
 
-void StateTable::append(StateId id, int32_t granule) {
-  held(id).granules.push_back(granule);
-  attach(id, granule);
+bool StateTable::append(StateId id, int32_t granule) {
+  const bool is_attached = attach(id, granule);
+  if (is_attached) {
+    held(id).granules.push_back(granule);
+  } else {
+    pool_.release(granule);
+  }
+  return is_attached;
+}
+
+void StateTable::release(StateId id, size_t n_kept) {
+  std::vector<int32_t>& granules = held(id).granules;
+  detach(id, n_kept);
+  for (; granules.size() > n_kept; granules.pop_back()) pool_.release(granules.back());
 }
 
 int32_t StateTable::tokens_reserved(StateId id) const {
@@ -56,9 +65,14 @@ int32_t StateTable::tokens_reserved(StateId id) const {
 
 bool StateTable::reserve(StateId id, int32_t n_tokens) {
   if (n_tokens > context_tokens_max_) return false;
-  const int32_t missing = pool_.n_for(n_tokens) - static_cast<int32_t>(held(id).granules.size());
+  const size_t n_held = held(id).granules.size();
+  const int32_t missing = pool_.n_for(n_tokens) - static_cast<int32_t>(n_held);
   if (missing > pool_.n_free()) return false;
-  for (int32_t i = 0; i < missing; ++i) append(id, *pool_.take());
+  for (int32_t i = 0; i < missing; ++i) {
+    if (append(id, *pool_.take())) continue;
+    release(id, n_held);
+    return false;
+  }
   return true;
 }
 
@@ -74,13 +88,13 @@ std::optional<StateId> StateTable::fork(StateId id) {
   held(*child).progress.follow(parent.progress);
   for (int32_t i = 0; i < n_used; ++i) {
     const int32_t granule = parent.granules[static_cast<size_t>(i)];
-    if (i < n_shared) {
-      pool_.share(granule);
-      append(*child, granule);
-    } else {
-      append(*child, *pool_.take());
-      copy_granule(id, *child, static_cast<size_t>(i));
+    const bool is_shared = i < n_shared;
+    if (is_shared) pool_.share(granule);
+    if (!append(*child, is_shared ? granule : *pool_.take())) {
+      close(*child);
+      return std::nullopt;
     }
+    if (!is_shared) copy_granule(id, *child, static_cast<size_t>(i));
   }
   copy(id, *child);
   return child;

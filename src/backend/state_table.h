@@ -52,10 +52,11 @@ class StateTable {
   int32_t states_max() const { return static_cast<int32_t>(held_.size()); }
 
   // What the device does. The table calls them.
-  virtual void clear(StateId id) = 0;                    // recurrent state and history become zero
-  virtual void copy(StateId from, StateId to) = 0;       // recurrent state, history, kept inputs
-  virtual void attach(StateId id, int32_t granule) = 0;  // behind those that it has
-  virtual void detach_all(StateId id) = 0;
+  virtual void clear(StateId id) = 0;               // recurrent state and history become zero
+  virtual void copy(StateId from, StateId to) = 0;  // recurrent state, history, kept inputs
+  // Behind those that it has. False where the device refuses: nothing has changed then.
+  virtual bool attach(StateId id, int32_t granule) = 0;
+  virtual void detach(StateId id, size_t n_kept) = 0;                 // all but the first `n_kept`
   virtual void copy_granule(StateId from, StateId to, size_t i) = 0;  // number i of each
 
  private:
@@ -65,7 +66,9 @@ class StateTable {
   };
   const Held& held(StateId id) const;
   Held& held(StateId id) { return const_cast<Held&>(std::as_const(*this).held(id)); }
-  void append(StateId id, int32_t granule);
+  // Takes over the caller's reference to the granule. False where the device refuses it.
+  bool append(StateId id, int32_t granule);
+  void release(StateId id, size_t n_kept);
 
   int32_t context_tokens_max_;
   GranulePool pool_;

@@ -22,13 +22,18 @@ class Numbers final : public StateTable {
 
   int& of_granule(StateId id, size_t i) { return content_[at(attached_[index(id)][i])]; }
   int& of_state(StateId id) { return recurrent_[index(id)]; }
+  void refuse_after(int n) { n_accepted_ = n; }  // granules, counted from now on
 
  private:
   static size_t at(int32_t i) { return static_cast<size_t>(i); }
   void clear(StateId id) override { recurrent_[index(id)] = 0; }
   void copy(StateId from, StateId to) override { recurrent_[index(to)] = recurrent_[index(from)]; }
-  void attach(StateId id, int32_t granule) override { attached_[index(id)].push_back(granule); }
-  void detach_all(StateId id) override { attached_[index(id)].clear(); }
+  bool attach(StateId id, int32_t granule) override {
+    if (n_accepted_-- == 0) return false;
+    attached_[index(id)].push_back(granule);
+    return true;
+  }
+  void detach(StateId id, size_t n_kept) override { attached_[index(id)].resize(n_kept); }
   void copy_granule(StateId from, StateId to, size_t i) override {
     of_granule(to, i) = of_granule(from, i);
   }
@@ -36,6 +41,7 @@ class Numbers final : public StateTable {
   std::vector<int> content_ = std::vector<int>(at(pool().n_granules()));
   std::vector<std::vector<int32_t>> attached_ = std::vector<std::vector<int32_t>>(3);
   std::vector<int> recurrent_ = std::vector<int>(3);
+  int n_accepted_ = -1;
 };
 
 class StateTableTest : public testing::Test {
@@ -79,6 +85,27 @@ TEST_F(StateTableTest, LeavesTheStateAsItWasWhenThereIsNoRoom) {
   const StateId second = *table_.open({});
   EXPECT_FALSE(table_.reserve(second, kContext));
   EXPECT_EQ(table_.tokens_reserved(second), 0);
+}
+
+TEST_F(StateTableTest, LeavesTheStateAsItWasWhereTheDeviceRefusesAGranule) {
+  const StateId id = covering(kGranuleTokens);
+  const int32_t n_free = table_.pool().n_free();
+  table_.refuse_after(2);
+  EXPECT_FALSE(table_.reserve(id, 5 * kGranuleTokens));
+  EXPECT_EQ(table_.tokens_reserved(id), kGranuleTokens);
+  EXPECT_EQ(table_.pool().n_free(), n_free);
+  EXPECT_TRUE(table_.reserve(id, 5 * kGranuleTokens));
+}
+
+TEST_F(StateTableTest, AForkThatTheDeviceRefusesLeavesNothing) {
+  const StateId parent = covering(kGranuleTokens + 5);
+  const int32_t n_free = table_.pool().n_free();
+  for (const int n_accepted : {0, 1}) {  // the shared granule, the copied one
+    table_.refuse_after(n_accepted);
+    EXPECT_FALSE(table_.fork(parent).has_value());
+    EXPECT_EQ(table_.pool().n_free(), n_free);
+  }
+  EXPECT_TRUE(table_.fork(parent).has_value());
 }
 
 TEST_F(StateTableTest, RefusesRoomBeyondTheContext) {

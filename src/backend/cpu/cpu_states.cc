@@ -54,9 +54,15 @@ void CpuStates::copy(StateId from, StateId to) {
   copy_all(memory(from).kept, memory(to).kept);
 }
 
-void CpuStates::attach(StateId id, int32_t index) {
+bool CpuStates::attach(StateId id, int32_t index) {
   for (size_t at = 0; at < granule_bytes(); at += layout_.kv.block_bytes())
     memory(id).blocks.push_back(granule(index) + at);
+  return true;
+}
+
+void CpuStates::detach(StateId id, size_t n_kept) {
+  const auto n_blocks = static_cast<size_t>(pool().granule_tokens() / kCacheBlockTokens);
+  memory(id).blocks.resize(n_kept * n_blocks);
 }
 
 void CpuStates::copy_granule(StateId from, StateId to, size_t i) {

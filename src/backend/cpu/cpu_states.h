@@ -29,8 +29,8 @@ class CpuStates final : public StateTable {
  private:
   void clear(StateId id) override;
   void copy(StateId from, StateId to) override;
-  void attach(StateId id, int32_t granule) override;
-  void detach_all(StateId id) override { memory(id).blocks.clear(); }
+  bool attach(StateId id, int32_t granule) override;
+  void detach(StateId id, size_t n_kept) override;
   void copy_granule(StateId from, StateId to, size_t i) override;
 
   size_t granule_bytes() const;

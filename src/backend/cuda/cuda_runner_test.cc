@@ -50,6 +50,14 @@ TEST_F(CudaRunnerTest, LogitsAgreeWithThoseOfTheCpu) {
   }
 }
 
+TEST_F(CudaRunnerTest, RowsOfALongPassAreThoseOfShortOnes) {
+  RunnerOptions options = kOptions;
+  options.batch_rows_max = 36;  // attention takes 32 at a time
+  const auto runner = load_runner(contract::file_of(contract::grouped_model()), options);
+  Driver at_once(*runner, {}), in_parts(*runner, {});
+  EXPECT_EQ(at_once.read(text(36), 36), in_parts.read(text(36), 12));
+}
+
 TEST_F(CudaRunnerTest, DraftsOfTheHeadAgreeWithThoseOfTheCpu) {
   const ModelFile& file = contract::file_of(contract::grouped_model());
   const auto gpu = load_runner(file, kOptions);
@@ -77,6 +85,19 @@ TEST_F(CudaRunnerTest, AStateBehindRejectedDraftsIsTheOneOfPlainDecodingByteForB
   const std::optional<StateId> copy = runner->load(wanted.saved[1]);
   ASSERT_TRUE(copy.has_value());
   EXPECT_TRUE(contract::same_bytes(runner->save(*copy), wanted.saved[1]));
+}
+
+// With a shared granule, a copied one, and an accepted draft that no state has folded yet.
+TEST_F(CudaRunnerTest, AForkHasTheBytesOfItsParent) {
+  RunnerOptions options = kOptions;
+  options.batch_rows_max = 33;
+  const auto runner = load_runner(contract::file_of(contract::grouped_model()), options);
+  Driver parent(*runner, {});
+  const TokenId pending = contract::greedy(parent.read(text(66), 33));
+  const TokenId next = parent.fork().decode(pending, 1).tokens[0];
+  EXPECT_EQ(parent.verify(pending, {next, TokenId{100}}).verdicts[0].n_accepted, 1);
+  Driver child = parent.fork();
+  EXPECT_TRUE(contract::same_bytes(child.save(), parent.save()));
 }
 
 TEST_F(CudaRunnerTest, AStateOfAnotherDeviceIsRefused) {

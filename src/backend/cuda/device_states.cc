@@ -106,11 +106,11 @@ void DeviceStates::copy(StateId from, StateId to) {
   copy_all(memory(from).kept, memory(to).kept);
 }
 
-void DeviceStates::attach(StateId id, int32_t granule) { memory(id).cache->map(granule); }
+bool DeviceStates::attach(StateId id, int32_t granule) { return memory(id).cache->map(granule); }
 
-void DeviceStates::detach_all(StateId id) {
+void DeviceStates::detach(StateId id, size_t n_kept) {
   stream_.wait();  // what was given to the device may still use these addresses
-  memory(id).cache->unmap_all();
+  memory(id).cache->unmap_behind(static_cast<int32_t>(n_kept));
 }
 
 void DeviceStates::copy_granule(StateId from, StateId to, size_t i) {

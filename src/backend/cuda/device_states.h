@@ -58,8 +58,8 @@ class DeviceStates final : public StateTable {
 
   void clear(StateId id) override;
   void copy(StateId from, StateId to) override;
-  void attach(StateId id, int32_t granule) override;
-  void detach_all(StateId id) override;
+  bool attach(StateId id, int32_t granule) override;
+  void detach(StateId id, size_t n_kept) override;
   void copy_granule(StateId from, StateId to, size_t i) override;
 
   const Memory& memory(StateId id) const { return states_[index(id)]; }

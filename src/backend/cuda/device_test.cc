@@ -35,9 +35,9 @@ TEST_F(DeviceTest, ARangeGrowsWithoutMovingOrLosingWhatItHas) {
   const Granules granules(3, granule_bytes_);
   Range range(granules, 3);
   const std::byte* const begin = range.data();
-  range.map(2);
+  ASSERT_TRUE(range.map(2));
   write(range.data() + granule_bytes_ - 4, 11);
-  range.map(0);
+  ASSERT_TRUE(range.map(0));
   write(range.data() + granule_bytes_, 12);
   EXPECT_EQ(range.data(), begin);
   EXPECT_EQ(range.n_mapped(), 2);
@@ -48,9 +48,9 @@ TEST_F(DeviceTest, ARangeGrowsWithoutMovingOrLosingWhatItHas) {
 TEST_F(DeviceTest, AGranuleIsTheSameInEveryRangeThatHasIt) {
   const Granules granules(2, granule_bytes_);
   Range first(granules, 2), second(granules, 2);
-  first.map(0);
-  first.map(1);
-  second.map(1);
+  ASSERT_TRUE(first.map(0));
+  ASSERT_TRUE(first.map(1));
+  ASSERT_TRUE(second.map(1));
   write(first.data() + granule_bytes_, 21);
   EXPECT_EQ(read(second.data()), 21);
 }
@@ -58,22 +58,34 @@ TEST_F(DeviceTest, AGranuleIsTheSameInEveryRangeThatHasIt) {
 TEST_F(DeviceTest, AGranuleKeepsItsContentWhileItIsMappedNowhere) {
   const Granules granules(1, granule_bytes_);
   Range first(granules, 1), second(granules, 1);
-  first.map(0);
+  ASSERT_TRUE(first.map(0));
   write(first.data(), 31);
-  first.unmap_all();
+  first.unmap_behind(0);
   EXPECT_EQ(first.n_mapped(), 0);
-  second.map(0);
+  ASSERT_TRUE(second.map(0));
   EXPECT_EQ(read(second.data()), 31);
 }
 
 TEST_F(DeviceTest, ARangeThatWasUnmappedIsMappedAgainFromItsBegin) {
   const Granules granules(2, granule_bytes_);
   Range range(granules, 2);
-  range.map(0);
-  range.unmap_all();
-  range.map(1);
+  ASSERT_TRUE(range.map(0));
+  range.unmap_behind(0);
+  ASSERT_TRUE(range.map(1));
   write(range.data(), 41);
   EXPECT_EQ(read(range.data()), 41);
+}
+
+TEST_F(DeviceTest, ARangeKeepsWhatLiesBeforeTheUnmapped) {
+  const Granules granules(3, granule_bytes_);
+  Range range(granules, 2);
+  ASSERT_TRUE(range.map(0) && range.map(1));
+  write(range.data(), 51);
+  range.unmap_behind(1);
+  EXPECT_EQ(range.n_mapped(), 1);
+  ASSERT_TRUE(range.map(2));
+  write(range.data() + granule_bytes_, 52);
+  EXPECT_EQ(read(range.data()), 51);
 }
 
 TEST_F(DeviceTest, CopiesAndFillsHappenInOrder) {

@@ -170,29 +170,35 @@ Range::Range(const Granules& granules, int32_t n_granules_max)
 }
 
 Range::~Range() {
-  unmap_all();
+  unmap_behind(0);
   the_driver().free(reinterpret_cast<CUdeviceptr>(data_),
                     static_cast<size_t>(n_max_ * granules_.granule_bytes()));
 }
 
-void Range::map(int32_t index) {
+bool Range::map(int32_t index) {
   SLIP_CHECK(n_mapped_ < n_max_ && index >= 0 && index < granules_.size());
   const auto n_bytes = static_cast<size_t>(granules_.granule_bytes());
   const auto at = reinterpret_cast<CUdeviceptr>(data_) + static_cast<size_t>(n_mapped_) * n_bytes;
-  check(the_driver().map(at, n_bytes, 0, granules_.impl_->handles[static_cast<size_t>(index)], 0),
-        "mapping GPU memory");
+  const CUresult mapped =
+      the_driver().map(at, n_bytes, 0, granules_.impl_->handles[static_cast<size_t>(index)], 0);
+  if (mapped == CUDA_ERROR_OUT_OF_MEMORY) return false;
+  check(mapped, "mapping GPU memory");
   CUmemAccessDesc access{};
   access.location = memory_of_current_device().location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  check(the_driver().set_access(at, n_bytes, &access, 1), "opening GPU memory");
+  const CUresult opened = the_driver().set_access(at, n_bytes, &access, 1);
+  if (opened != CUDA_SUCCESS) the_driver().unmap(at, n_bytes);
+  if (opened == CUDA_ERROR_OUT_OF_MEMORY) return false;
+  check(opened, "opening GPU memory");
   ++n_mapped_;
+  return true;
 }
 
 // One call for each granule: ranges are unmapped as they were mapped.
-void Range::unmap_all() {
+void Range::unmap_behind(int32_t n_kept) {
   const auto n_bytes = static_cast<size_t>(granules_.granule_bytes());
   const auto at = reinterpret_cast<CUdeviceptr>(data_);
-  for (; n_mapped_ > 0; --n_mapped_)
+  for (; n_mapped_ > n_kept; --n_mapped_)
     the_driver().unmap(at + static_cast<size_t>(n_mapped_ - 1) * n_bytes, n_bytes);
 }
 

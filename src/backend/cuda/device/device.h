@@ -108,9 +108,10 @@ class Range {
   std::byte* data() const { return data_; }
   int32_t n_mapped() const { return n_mapped_; }
 
-  // The next granule_bytes become granule `index`, which may be mapped elsewhere too.
-  void map(int32_t index);
-  void unmap_all();  // nothing on the device uses them any more
+  // The next granule_bytes become granule `index`, which may be mapped elsewhere too. False where
+  // the device has no memory left for that; nothing has changed then.
+  [[nodiscard]] bool map(int32_t index);
+  void unmap_behind(int32_t n_kept);  // nothing on the device uses the others any more
 
  private:
   const Granules& granules_;

@@ -89,21 +89,23 @@ Range::Range(const Granules& granules, int32_t n_granules_max)
 
 Range::~Range() { ::munmap(data_, static_cast<size_t>(n_max_ * granules_.granule_bytes())); }
 
-void Range::map(int32_t index) {
+bool Range::map(int32_t index) {
   SLIP_CHECK(n_mapped_ < n_max_ && index >= 0 && index < granules_.size());
   const int64_t bytes = granules_.granule_bytes();
   void* at = data_ + n_mapped_ * bytes;
   SLIP_CHECK(::mmap(at, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                     granules_.impl_->file, index * bytes) == at);
   ++n_mapped_;
+  return true;
 }
 
-void Range::unmap_all() {
-  if (n_mapped_ == 0) return;
-  const auto n_bytes = static_cast<size_t>(n_mapped_ * granules_.granule_bytes());
-  SLIP_CHECK(::mmap(data_, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-             data_);
-  n_mapped_ = 0;
+void Range::unmap_behind(int32_t n_kept) {
+  if (n_mapped_ <= n_kept) return;
+  std::byte* from = data_ + n_kept * granules_.granule_bytes();
+  const auto n_bytes = static_cast<size_t>((n_mapped_ - n_kept) * granules_.granule_bytes());
+  SLIP_CHECK(::mmap(from, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+             from);
+  n_mapped_ = n_kept;
 }
 
 }  // namespace slip::cuda
