@@ -14,24 +14,29 @@ namespace {
 
 static_assert(CacheLayout::kBlockTokens == kCacheBlockTokens);
 
+// Copies the row of one token between its chunks in a plane and a plain row.
+template <bool kToRow, class Row>
+void convert_row(const CacheLayout& cache, int32_t token, std::byte* plane, Row* row) {
+  const int32_t row_bytes = cache.head_dim * cache.bytes_of_element();
+  for (int32_t at = 0; at < row_bytes; at += CacheLayout::kChunkBytes) {
+    std::byte* in_plane = plane + cache.offset(token, at / cache.bytes_of_element());
+    const auto n = static_cast<size_t>(std::min(CacheLayout::kChunkBytes, row_bytes - at));
+    if constexpr (kToRow) {
+      std::memcpy(row + at, in_plane, n);
+    } else {
+      std::memcpy(in_plane, row + at, n);
+    }
+  }
+}
+
 // Copies `n_tokens` rows of the planes of one layer between tiles and plain rows, for each head
-// keys [n_tokens, head_dim], then values.
+// keys [n_tokens, head_dim], then values. Returns what follows the rows.
 template <bool kToRows, class Rows>
 Rows* convert_planes(const CacheLayout& cache, int32_t n_tokens, std::byte* planes, Rows* rows) {
-  const int32_t row_bytes = cache.head_dim * cache.bytes_of_element();
   for (int32_t plane = 0; plane < 2 * cache.n_kv_heads; ++plane) {
     for (int32_t token = 0; token < n_tokens; ++token) {
-      for (int32_t at = 0; at < row_bytes; at += CacheLayout::kChunkBytes) {
-        std::byte* in_plane = planes + plane * cache.plane_bytes() +
-                              cache.offset(token, at / cache.bytes_of_element());
-        const auto n = static_cast<size_t>(std::min(CacheLayout::kChunkBytes, row_bytes - at));
-        if constexpr (kToRows) {
-          std::memcpy(rows + at, in_plane, n);
-        } else {
-          std::memcpy(in_plane, rows + at, n);
-        }
-      }
-      rows += row_bytes;
+      convert_row<kToRows>(cache, token, planes + plane * cache.plane_bytes(), rows);
+      rows += cache.head_dim * cache.bytes_of_element();
     }
   }
   return rows;
