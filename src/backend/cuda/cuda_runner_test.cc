@@ -22,11 +22,11 @@ using contract::Tokens;
 // Small sums in another order, through four layers; logits have a deviation of about 3.
 constexpr double kLogitsTolerance = 2e-5;
 
-constexpr RunnerOptions kOptions{.n_threads = 1,
-                                 .context_tokens_max = 128,
-                                 .states_max = 3,
-                                 .batch_rows_max = 32,
-                                 .kv_type = DType::kF32};
+const RunnerOptions kOptions{.n_threads = 1,
+                             .context_tokens_max = 128,
+                             .states_max = 3,
+                             .batch_rows_max = 32,
+                             .kv_type = DType::kF32};
 
 class CudaRunnerTest : public KernelTest {};
 
