@@ -45,8 +45,8 @@ TESTS_MAY_ALSO_INCLUDE = {
     "app": ["engine/testing", "backend/testing"],
 }
 
-# Pattern in C++ code, comments and literals excepted -> (folders or files where it is fine, what to do instead); "tests" stands for
-# the tests beside the code, too.
+# Pattern in C++ code, comments and literals excepted -> (folders or files where it is fine, what to do instead); "tests"
+# stands for the tests beside the code, too.
 BANNED_CODE = {
     r"\b(?:secure_)?getenv\s*\(": (["src/app", "tests/test_device.h"], "read the environment in app/"),
     r"\b(?:v?f?printf|puts)\s*\(|\bstd::c(?:out|err|log)\b":

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/row_queries.h"
+#include "backend/split_rule.h"
 #include "base/check.h"
 #include "base/error.h"
 
@@ -48,6 +49,26 @@ StateLimits state_limits(const RunnerOptions& options) {
   return {.states_max = options.states_max,
           .context_tokens_max = options.context_tokens_max,
           .cache_tokens_max = options.cache_tokens_max};
+}
+
+RunnerInfo describe(const LoadedModel& model, const RunnerOptions& options, int32_t n_splits,
+                    int64_t cache_block_bytes) {
+  const ModelConfig& config = model.config;
+  const int64_t cache_bytes_per_token = cache_block_bytes / kCacheBlockTokens;
+  return {.kernels = options.kernels,
+          .kv_type = options.kv_type,
+          .vocab_size = config.vocab_size,
+          .context_tokens_max = options.context_tokens_max,
+          .batch_rows_max = options.batch_rows_max,
+          .logit_rows_max = options.batch_rows_max,
+          .states_max = options.states_max,
+          .n_splits = n_splits,
+          .has_draft_head = config.has_draft_head,
+          .weight_bytes = matrix_bytes(model),
+          .step_weight_bytes = step_matrix_bytes(model),
+          .cache_bytes_per_token = cache_bytes_per_token,
+          .step_cache_bytes_per_token = cache_bytes_per_token / config.n_kv_layers() *
+                                        config.n_layers(MixerKind::kAttention)};
 }
 
 ModelRunner::ModelRunner(ModelRunnerParts parts, RunnerInfo info, StateKind kind)

@@ -26,6 +26,12 @@ RunnerOptions resolve_sizes(RunnerOptions options, const ModelConfig& config);
 OpsPlan ops_plan(const ModelConfig& config, const RunnerOptions& options, int32_t n_splits);
 StateLimits state_limits(const RunnerOptions& options);
 
+// What model and options (resolved) say of a runner. Left for the device to fill in: its name, and
+// the bytes of packed weights, workspace, states and cache.
+//   cache_block_bytes  of a block of cached tokens, all layers
+RunnerInfo describe(const LoadedModel& model, const RunnerOptions& options, int32_t n_splits,
+                    int64_t cache_block_bytes);
+
 // What a device brings. Members are destroyed from the last one on.
 struct ModelRunnerParts {
   LoadedModel model;  // its weights are the ops' already; what they point at is model.owned

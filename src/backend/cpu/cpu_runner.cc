@@ -80,27 +80,14 @@ std::unique_ptr<OpsStorage> make_ops(const ModelConfig& config, const RunnerOpti
 RunnerInfo make_info(const LoadedModel& model, const RunnerOptions& options,
                      const CpuStates& states, const OpsStorage& ops) {
   const StateLayout& layout = states.layout();
-  const int64_t cache_bytes_per_token =
-      static_cast<int64_t>(layout.kv.block_bytes()) / kCacheBlockTokens;
-  return {.device = device_name(options.kernels, options.n_threads),
-          .kernels = options.kernels,
-          .kv_type = options.kv_type,
-          .vocab_size = model.config.vocab_size,
-          .context_tokens_max = options.context_tokens_max,
-          .batch_rows_max = options.batch_rows_max,
-          .logit_rows_max = options.batch_rows_max,
-          .states_max = options.states_max,
-          .n_splits = kSplits,
-          .has_draft_head = model.config.has_draft_head,
-          .weight_bytes = matrix_bytes(model),
-          .step_weight_bytes = step_matrix_bytes(model),
-          .packed_weight_bytes = ops.packed_bytes(),
-          .workspace_bytes = ops.workspace_bytes(),
-          .state_bytes = layout.n_bytes(),
-          .cache_bytes_per_token = cache_bytes_per_token,
-          .step_cache_bytes_per_token =
-              cache_bytes_per_token / layout.kv.n_layers * layout.n_trunk_kv_layers,
-          .cache_bytes = states.cache_bytes()};
+  RunnerInfo info =
+      describe(model, options, kSplits, static_cast<int64_t>(layout.kv.block_bytes()));
+  info.device = device_name(options.kernels, options.n_threads);
+  info.packed_weight_bytes = ops.packed_bytes();
+  info.workspace_bytes = ops.workspace_bytes();
+  info.state_bytes = layout.n_bytes();
+  info.cache_bytes = states.cache_bytes();
+  return info;
 }
 
 }  // namespace

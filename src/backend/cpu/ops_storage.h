@@ -39,12 +39,12 @@ class OpsStorage : public Ops {
   OpsStorage(const ModelConfig& config, const StateLayout& layout, std::span<SequenceState> states,
              const OpsPlan& plan);
 
-  // Keeps the view. Throws Error{kUnsupportedModel} where n_in or the group size is not a multiple
-  // of 8.
   void begin(const Pass& pass) override;
   std::span<const float> read(Act act, int32_t first_row, int32_t n_rows) final;
   void write(Act act, int32_t row, std::span<const float> values) final;
 
+  // Keeps the view. Throws Error{kUnsupportedModel} where n_in or the group size is not a multiple
+  // of 8.
   MatrixRef add_matrix(const WeightView& weight, MatrixUse use) final;
   VectorRef add_vector(std::span<const float> values) final;
   ExpertsRef add_experts(std::span<const FfnRefs> experts, const FfnRefs& shared) final;

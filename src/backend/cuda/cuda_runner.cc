@@ -37,27 +37,14 @@ int32_t splits_for(const DeviceInfo& device, const ModelConfig& config) {
 RunnerInfo make_info(const LoadedModel& model, const RunnerOptions& options,
                      const DeviceInfo& device, int32_t n_splits, const DeviceStates& states,
                      const CudaOps& ops) {
-  const CacheLayout& cache = states.layout().cache;
-  const int64_t cache_bytes_per_token = cache.block_bytes() / CacheLayout::kBlockTokens;
-  return {.device = "cuda (" + device.name + ")",
-          .kernels = options.kernels,
-          .kv_type = options.kv_type,
-          .vocab_size = model.config.vocab_size,
-          .context_tokens_max = options.context_tokens_max,
-          .batch_rows_max = options.batch_rows_max,
-          .logit_rows_max = options.batch_rows_max,
-          .states_max = options.states_max,
-          .n_splits = n_splits,
-          .has_draft_head = model.config.has_draft_head,
-          .weight_bytes = matrix_bytes(model),
-          .step_weight_bytes = step_matrix_bytes(model),
-          .packed_weight_bytes = ops.weight_bytes(),
-          .workspace_bytes = ops.workspace_bytes(),
-          .state_bytes = states.layout().n_bytes(),
-          .cache_bytes_per_token = cache_bytes_per_token,
-          .step_cache_bytes_per_token =
-              cache_bytes_per_token / cache.n_layers * states.layout().n_trunk_kv_layers,
-          .cache_bytes = states.cache_bytes()};
+  const DeviceStateLayout& layout = states.layout();
+  RunnerInfo info = describe(model, options, n_splits, layout.cache.block_bytes());
+  info.device = "cuda (" + device.name + ")";
+  info.packed_weight_bytes = ops.weight_bytes();
+  info.workspace_bytes = ops.workspace_bytes();
+  info.state_bytes = layout.n_bytes();
+  info.cache_bytes = states.cache_bytes();
+  return info;
 }
 
 }  // namespace

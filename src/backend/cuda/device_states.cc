@@ -57,6 +57,11 @@ DeviceStateLayout::DeviceStateLayout(const ModelConfig& config, DType kv_type)
   kept_floats = int64_t{kDraftTokensMax} * (d.conv_channels() + 2 * d.n_value_heads);
 }
 
+int32_t DeviceStateLayout::cached_tokens(int32_t layer, int32_t n_committed,
+                                         bool keeps_draft_history) const {
+  return stored_cache_tokens(n_committed, layer >= n_trunk_kv_layers, keeps_draft_history);
+}
+
 int64_t DeviceStateLayout::n_bytes() const {
   return n_recurrent_layers * (recurrent_floats + conv_floats + kept_floats) *
          static_cast<int64_t>(sizeof(float));
@@ -136,8 +141,7 @@ std::byte* DeviceStates::planes(StateId id, int32_t block, int32_t layer) const 
 size_t DeviceStates::body_bytes(int32_t n_tokens, bool keeps_draft_history) const {
   size_t n_rows = 0;
   for (int32_t layer = 0; layer < layout_.cache.n_layers; ++layer) {
-    n_rows += static_cast<size_t>(
-        stored_cache_tokens(n_tokens, layer >= layout_.n_trunk_kv_layers, keeps_draft_history));
+    n_rows += static_cast<size_t>(layout_.cached_tokens(layer, n_tokens, keeps_draft_history));
   }
   const auto row_bytes = static_cast<size_t>(2 * layout_.cache.n_kv_heads * layout_.cache.head_dim *
                                              layout_.cache.bytes_of_element());
@@ -150,8 +154,8 @@ size_t DeviceStates::body_bytes(int32_t n_tokens, bool keeps_draft_history) cons
 void DeviceStates::for_stored_blocks(StateId id, const auto& visit) const {
   const SequenceProgress& state = (*this)[id];
   for (int32_t layer = 0; layer < layout_.cache.n_layers; ++layer) {
-    const int32_t n_tokens = stored_cache_tokens(
-        state.n_committed, layer >= layout_.n_trunk_kv_layers, state.options.keeps_draft_history);
+    const int32_t n_tokens =
+        layout_.cached_tokens(layer, state.n_committed, state.options.keeps_draft_history);
     for (int32_t begin = 0; begin < n_tokens; begin += kCacheBlockTokens)
       visit(begin / kCacheBlockTokens, layer, std::min(kCacheBlockTokens, n_tokens - begin));
   }

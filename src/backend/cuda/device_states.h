@@ -24,6 +24,9 @@ struct DeviceStateLayout {
 
   DeviceStateLayout(const ModelConfig& config, DType kv_type);
 
+  // Tokens that KV layer `layer` holds in a stored state.
+  int32_t cached_tokens(int32_t layer, int32_t n_committed, bool keeps_draft_history) const;
+
   int64_t n_bytes() const;  // of one state, its cache aside
   // Tokens of a granule: the fewest whose blocks are whole granules of the device. At most 256
   // blocks where those have 2 MiB, since planes are multiples of 8 KiB.

@@ -44,7 +44,7 @@ MatrixRef DeviceWeights::add(const WeightView& weight) {
 
 VectorRef DeviceWeights::add(std::span<const float> values) {
   vectors_.push_back(reinterpret_cast<const float*>(upload(values.data(), values.size_bytes())));
-  stream_.wait();  // the caller's values may be gone tomorrow
+  stream_.wait();  // the caller's values may be gone when this returns
   return static_cast<VectorRef>(vectors_.size() - 1);
 }
 

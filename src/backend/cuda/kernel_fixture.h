@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,15 +24,21 @@ inline std::vector<float> random(int64_t n, uint64_t seed, float scale = 1.0f) {
   return test::random_floats(at(n), seed, scale);
 }
 
+// Empty where there is one.
+inline std::string why_no_device() {
+  try {
+    use_device(0);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 class KernelTest : public testing::Test {
  protected:
   void SetUp() override {
-    try {
-      use_device(0);
-      stream_ = std::make_unique<Stream>();
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const std::string why = why_no_device(); !why.empty()) GTEST_SKIP() << why;
+    stream_ = std::make_unique<Stream>();
   }
 
   Stream& stream() { return *stream_; }

@@ -3,29 +3,19 @@
 #include <string>
 
 #include "backend/cuda/cuda_runner.h"
-#include "backend/cuda/device/device.h"
+#include "backend/cuda/kernel_fixture.h"
 #include "backend/testing/contract_models.h"
 #include "backend/testing/runner_contract.h"
-#include "base/error.h"
 
 namespace slip::contract {
 namespace {
-
-std::string why_no_gpu() {
-  try {
-    cuda::use_device(0);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
 
 ContractCase gpu_case(const std::string& name, const RandomModelOptions& model, DType kv_type) {
   ContractCase made = make_case(name, model, [=](const ModelFile& file, RunnerOptions options) {
     options.kv_type = kv_type;
     return cuda::load_runner(file, options);
   });
-  made.why_skipped = why_no_gpu;
+  made.why_skipped = cuda::why_no_device;
   return made;
 }
 
